@@ -1,37 +1,19 @@
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any
 
 from django.db import models
 
-from common.caller import Caller
 from common.ids import uuid7
 from memories.models import Memory
-from playbook.queries import ProjectScopedQuerySet
+from playbook.queries import M, MemoryScopedQuerySet
 from projects.models import Project
 
-M = TypeVar("M", bound=models.Model)
 
-
-class RunQuerySet(ProjectScopedQuerySet[M]):
-    memory_of_run: ClassVar = "memory"
-
-    def visible_to(self, caller: Caller) -> Self:
-        """For a bound user, hide the runs of other users' private memories."""
-        rows = super().visible_to(caller)
-        if not caller.user_id:
-            return rows
-        visible = Memory.objects.visible_to(caller).values("pk")
-        return rows.filter(
-            models.Q(**{self.memory_of_run: None})
-            | models.Q(**{f"{self.memory_of_run}__in": visible})
-        )
-
-
-class FindingOfRunQuerySet(RunQuerySet[M]):
+class FindingOfRunQuerySet(MemoryScopedQuerySet[M]):
     """Rows of a run: as visible as the run."""
 
-    memory_of_run = "run__memory"
+    memory_field = "run__memory_id"
 
 
 class AceRun(models.Model):
@@ -64,7 +46,7 @@ class AceRun(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    objects = RunQuerySet.as_manager()
+    objects = MemoryScopedQuerySet.as_manager()
 
     class Meta:
         verbose_name = "ACE run"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import models
 
@@ -57,15 +57,24 @@ class EntryQuerySet(ProjectScopedQuerySet[Any]):
         return self.defer(*SEARCH_COLUMNS)
 
 
-class DeltaQuerySet(ProjectScopedQuerySet[Any]):
+class MemoryScopedQuerySet(ProjectScopedQuerySet[M]):
+    """Rows that come from a memory, which `memory_field` names, or from none."""
+
+    memory_field: ClassVar = "memory_id"
+
     def visible_to(self, caller: Caller) -> Self:
-        """For a bound user, hide deltas that come from other users' private memories."""
+        """For a bound user, hide rows that come from other users' private memories."""
         rows = super().visible_to(caller)
         if not caller.user_id:
             return rows
         visible = Memory.objects.visible_to(caller).values("pk")
-        return rows.filter(models.Q(memory_id=None) | models.Q(memory_id__in=visible))
+        return rows.filter(
+            models.Q(**{self.memory_field: None})
+            | models.Q(**{f"{self.memory_field}__in": visible})
+        )
 
+
+class DeltaQuerySet(MemoryScopedQuerySet[Any]):
     def pending(self) -> Self:
         return self.filter(status="pending")
 
@@ -89,16 +98,8 @@ class DeltaQuerySet(ProjectScopedQuerySet[Any]):
         return self.select_related("project", "entry").defer(*search_columns)
 
 
-class ConflictQuerySet(ProjectScopedQuerySet[Any]):
-    def visible_to(self, caller: Caller) -> Self:
-        """For a bound user, hide conflicts whose delta is hidden from this user."""
-        rows = super().visible_to(caller)
-        if not caller.user_id:
-            return rows
-        visible = Memory.objects.visible_to(caller).values("pk")
-        return rows.filter(
-            models.Q(delta__memory_id=None) | models.Q(delta__memory_id__in=visible)
-        )
+class ConflictQuerySet(MemoryScopedQuerySet[Any]):
+    memory_field = "delta__memory_id"
 
     def unresolved(self) -> Self:
         return self.filter(state="open")
