@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from common import errors
 from common.secret_masks import mask_value
-
-SecretMode = Literal["mask", "reject", "allow"]
 
 
 class SecretFound(errors.Refusal):
@@ -18,15 +16,14 @@ class SecretFound(errors.Refusal):
     code = "secret_found"
 
 
-def guard(mode: str, value: Any, *, name: str = "") -> tuple[Any, list[str]]:
+def guard(mode: str, value: Any) -> tuple[Any, list[str]]:
     """Return a JSON value with its secrets masked, and the kinds of these secrets.
 
-    `name` is the name of the value's field. In the mode reject, refuse a value that has
-    secrets.
+    In the mode reject, refuse a value that has secrets.
     """
     if mode == "allow":
         return value, []
-    masked, kinds = mask_value(value, name)
+    masked, kinds = mask_value(value)
     if kinds and mode == "reject":
         refuse(kinds)
     return masked, kinds

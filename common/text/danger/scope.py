@@ -139,7 +139,7 @@ def is_advised(text: str, start: int, end: int, kind: str) -> bool:
     after = SENTENCE_END.split(text[end : end + MAX_AFTER], maxsplit=1)[0]
     if _is_forbidden(before) or _is_refused(after):
         return False
-    if _is_detected(before, after):
+    if _is_detected(before):
         return False
     if _ASK_FIRST.search(before) or _ASK_FIRST.search(after):
         return kind in UNMENTIONABLE
@@ -174,7 +174,7 @@ def _is_mentioned(before: str, after: str) -> bool:
     )
 
 
-def _is_detected(before: str, after: str) -> bool:
+def _is_detected(before: str) -> bool:
     return _DETECTION.search(before) is not None
 
 

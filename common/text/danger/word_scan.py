@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -148,8 +147,3 @@ def _find_unspaced(
                 yield WordMatch(
                     entry.table, start, end, -1, -1, english=False, foreign=True
                 )
-
-
-def token_at(tokens: Sequence[Token], place: int) -> int:
-    """Return the number of the first token that begins at a place or after it."""
-    return bisect_left(tokens, place, key=lambda token: token.start)

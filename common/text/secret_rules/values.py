@@ -10,7 +10,6 @@ from common.text.secret_rules.spans import has_digit, has_letter, is_random, is_
 
 _DOTTED = re.compile(r"[A-Za-z_$@][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[.:]?")
 _CALL = re.compile(r"[A-Za-z_][\w.:]*[(\[].*")
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _SENTENCE = re.compile(
     r"\b(?:the|a|an|is|are|was|be|to|of|for|from|this|that|your|you|must|may|can|cannot|not|no|in|on|or|and"
     r"|with|if|when|has|have|should|please|will|at least|required|invalid|missing|der|die|das|ist|und|nicht)\b",
