@@ -84,7 +84,7 @@ class JsonMasker:
             whole = (
                 found.kinds if found.text == f"[secret:{''.join(found.kinds)}]" else ()
             )
-            return self._replacement(whole[0] if whole else _kind_to_show(kind))
+            return self._replacement(whole[0] if whole else names.shown_kind(kind))
         return self.mask_text(text)
 
     def _mask_after(self, prefix: str, text: str) -> str:
@@ -176,7 +176,3 @@ def _is_command(items: Sequence[Any]) -> bool:
         and all(isinstance(item, str) for item in items)
         and any(item.startswith("-") and len(item) < 64 for item in items)
     )
-
-
-def _kind_to_show(kind: str) -> str:
-    return {"key": "secret", "credential": "secret"}.get(kind, kind)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from common.text import text_tables
 from common.text.visible import matching_form
 
 FOLDER = Path(__file__).parent / "words"
@@ -30,8 +31,7 @@ class WordEntry:
 
 def read_lines(name: str) -> list[str]:
     """Return the lines of a table as they are, without empty ones."""
-    lines = (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line.strip()]
+    return text_tables.read_lines(FOLDER / f"{name}.txt")
 
 
 def read_values(name: str) -> dict[str, str]:

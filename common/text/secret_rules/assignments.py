@@ -115,7 +115,7 @@ def _quoted_span(match: re.Match[str], kind: str) -> Span | None:
         return None  # other rules find the parts
     if not values.is_secret(value, kind, "quoted"):
         return None
-    return Span(start, match.end("quoted"), _kind_to_show(kind))
+    return Span(start, match.end("quoted"), names.shown_kind(kind))
 
 
 def _authorization_span(value: str, start: int) -> Span | None:
@@ -136,7 +136,7 @@ def _bare_span(text: str, start: int, match: re.Match[str], kind: str) -> Span |
         value = whole.rstrip(",;")
         style = "spaced" if match["separator"].startswith((" ", "\t")) else "line"
         if values.is_secret(value, kind, style) and not _is_code(value):
-            return Span(place, place + len(value), _kind_to_show(kind))
+            return Span(place, place + len(value), names.shown_kind(kind))
     cut = _WORD_END.search(whole)
     value = whole[: cut.start()] if cut else whole
     if cut and cut[0] in "([" and value:
@@ -145,7 +145,7 @@ def _bare_span(text: str, start: int, match: re.Match[str], kind: str) -> Span |
     if value.isdigit() and match["separator"] == ":":
         return None  # the number of a line
     if value and values.is_secret(value, kind, "bare"):
-        return Span(place, place + len(value), _kind_to_show(kind))
+        return Span(place, place + len(value), names.shown_kind(kind))
     return None
 
 
@@ -179,7 +179,3 @@ def _is_code(value: str) -> bool:
     return bool(_CODE.fullmatch(value)) and not (
         any(c.isdigit() for c in value) and not value[0].isalpha()
     )
-
-
-def _kind_to_show(kind: str) -> str:
-    return {"key": "secret", "credential": "secret"}.get(kind, kind)

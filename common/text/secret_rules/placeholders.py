@@ -6,6 +6,8 @@ import re
 from functools import cache, lru_cache
 from pathlib import Path
 
+from common.text.text_tables import read_lines
+
 FOLDER = Path(__file__).parent
 # Whole values that another program fills in: ${TOKEN}, <token>, {{ token }}, %TOKEN%, @TOKEN@.
 _TEMPLATE = re.compile(
@@ -46,8 +48,7 @@ _DOCUMENTED = re.compile(
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    lines = (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(lines)
+    return frozenset(read_lines(FOLDER / f"{name}.txt"))
 
 
 @lru_cache(maxsize=4096)

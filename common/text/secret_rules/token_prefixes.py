@@ -9,6 +9,7 @@ from pathlib import Path
 
 from common.text.secret_rules import placeholders
 from common.text.secret_rules.spans import Span, has_digit, is_slug
+from common.text.text_tables import read_lines
 
 FILE = Path(__file__).with_name("token_prefixes.txt")
 # A token is at the start of a word, after the `\n` of text that was escaped, or after `%3D`.
@@ -19,8 +20,7 @@ LONG = 30
 
 @cache
 def _table() -> dict[str, tuple[str, int]]:
-    lines = FILE.read_text(encoding="utf-8").splitlines()
-    rows = [line.split() for line in lines if line and not line.startswith("#")]
+    rows = [line.split() for line in read_lines(FILE) if not line.startswith("#")]
     return {prefix: (kind, int(least)) for kind, prefix, least in rows}
 
 

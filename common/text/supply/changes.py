@@ -7,7 +7,7 @@ from collections.abc import Iterable, Set
 from functools import cache
 from itertools import combinations
 
-from common.text.supply.sources import CodeSource, find_sources, read_lines
+from common.text.supply.sources import CodeSource, find_sources, read_table
 from common.text.visible import matching_form
 
 MAX_NAMED = 3
@@ -62,4 +62,4 @@ def _describe_difference(one: Set[CodeSource], other: Set[CodeSource]) -> str:
 
 @cache
 def _table(name: str) -> frozenset[str]:
-    return frozenset(read_lines(name))
+    return frozenset(read_table(name))

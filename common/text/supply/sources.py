@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from common.text.text_tables import read_lines
 from common.text.visible import matching_form
 
 FOLDER = Path(__file__).parent / "words"
@@ -248,15 +249,15 @@ def _programs_with_options() -> frozenset[str]:
 
 @cache
 def _names() -> frozenset[str]:
-    return frozenset(read_lines("names"))
+    return frozenset(read_table("names"))
 
 
 def _read_values(table: str) -> Iterable[tuple[str, str]]:
-    for line in read_lines(table):
+    for line in read_table(table):
         key, _, value = line.rpartition(": ")
         yield key, value
 
 
-def read_lines(table: str) -> list[str]:
+def read_table(name: str) -> list[str]:
     """Return the lines of a word table."""
-    return (FOLDER / f"{table}.txt").read_text(encoding="utf-8").splitlines()
+    return read_lines(FOLDER / f"{name}.txt")
