@@ -13,6 +13,7 @@ from functools import cache
 
 from common.text.danger.phrases import PhraseRule, find_phrases
 from common.text.danger.word_tables import read_entries
+from common.text.text_spans import merge_spans
 from common.text.variants import Variant, find_variants
 from common.text.visible import CONCEALING, ORDINARY, matching_form
 
@@ -198,14 +199,8 @@ def _mark_phrases(text: str) -> str:
 
 def _find_phrases(text: str) -> list[tuple[int, int]]:
     """Return the spans of phrases that give instructions; merge overlapping spans."""
-    merged: list[tuple[int, int]] = []
-    for phrase in find_injections(MARK.sub(_hide_mark, text)):
-        start, end = phrase.start, phrase.end
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+    phrases = find_injections(MARK.sub(_hide_mark, text))
+    return merge_spans((phrase.start, phrase.end) for phrase in phrases)
 
 
 def _hide_mark(mark: re.Match[str]) -> str:

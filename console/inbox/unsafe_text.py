@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from common.text.text_spans import merge_spans
 from common.text.visible import drop_invisible
 from playbook.models import PlaybookDelta
 from playbook.review import available
 from playbook.rule_text import unsafe_phrases
-from playbook.rule_text.unsafe_phrases import UnsafePhrase
 from projects.own_hosts import find_own_hosts
 
 MAX_CHARACTERS = 8_000  # of the text that the card shows
@@ -43,7 +43,8 @@ def mark_text(delta: PlaybookDelta) -> UnsafeView:
     for gate in delta.gates if not phrases else ():
         if gate.get("verdict") == "fail" and gate.get("message"):
             reasons[gate["message"]] = None
-    parts = list(_parts(text[:MAX_CHARACTERS], _merge_spans(phrases)))
+    spans = merge_spans((phrase.start, phrase.end) for phrase in phrases)
+    parts = list(_parts(text[:MAX_CHARACTERS], spans))
     return UnsafeView(parts, list(reasons), max(len(text) - MAX_CHARACTERS, 0))
 
 
@@ -57,17 +58,6 @@ def _parts(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[MarkedPart]:
         position = end
     if position < len(text):
         yield MarkedPart(show_hidden(text[position:]), False)
-
-
-def _merge_spans(phrases: Sequence[UnsafePhrase]) -> list[tuple[int, int]]:
-    """Return the spans of the phrases without overlaps, in order."""
-    merged: list[tuple[int, int]] = []
-    for phrase in phrases:
-        if merged and phrase.start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], phrase.end))
-        else:
-            merged.append((phrase.start, phrase.end))
-    return merged
 
 
 def show_hidden(text: str) -> str:
