@@ -248,8 +248,8 @@ def _record_phase(
 
 
 def _failed_phase(reason: str) -> dict[str, Any]:
-    # An error may contain a NUL character, which PostgreSQL refuses in JSON.
-    error = secrets.mask(reason.replace("\x00", "")[:1000]).text[:500]
+    # An error may quote a secret, or NUL, which PostgreSQL refuses in JSON.
+    error = secrets.error_text(reason, 500)
     return {"status": "failed", "error": error, "at": timezone.now().isoformat()}
 
 

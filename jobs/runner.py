@@ -130,9 +130,8 @@ class JobRun:
                 Heartbeat.beat(f"job:{self.job.kind}")
 
     def fail(self, error: Exception, *, for_good: bool) -> None:
-        # PostgreSQL cannot store NUL, and an error may quote one.
-        said = f"{type(error).__name__}: {error}".replace("\x00", "")
-        text = secrets.mask(said[: 2 * MAX_ERROR]).text[:MAX_ERROR]
+        # An error may quote a secret, or NUL, which PostgreSQL cannot store.
+        text = secrets.error_text(f"{type(error).__name__}: {error}", MAX_ERROR)
         if for_good or self.job.attempts >= self.handler.attempts:
             log.error("job_failed", **self._context(), error=text, exc_info=error)
             self._leased_row.update(

@@ -61,6 +61,14 @@ def mask(text: str) -> MaskedText:
     return _mask(text)
 
 
+def error_text(text: str, limit: int) -> str:
+    """Return the beginning of an error as it is stored: without secrets and without NUL.
+
+    Twice the limit is read, so that a secret across the limit is recognized.
+    """
+    return mask(text.replace("\x00", "")[: 2 * limit]).text[:limit]
+
+
 @lru_cache(maxsize=CACHED_TEXTS)
 def is_clean(text: str) -> bool:
     """Return whether a text has no secret."""

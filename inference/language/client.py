@@ -228,7 +228,7 @@ class _Exchange(Generic[Shape]):
             prompt_version=self.question.version,
             model=self.model.name[:300],
             outcome=_outcome(error),
-            error=secrets.mask(error.detail[:1000]).text[:500] if error else "",
+            error=secrets.error_text(error.detail, 500) if error else "",
             attempt=self.attempts,
             prompt_tokens=usage.prompt_tokens,
             answer_tokens=usage.answer_tokens,
