@@ -12,8 +12,8 @@ from memories.models import Memory
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from projects import secret_policy
 from projects.models import Project
-from projects.secret_policy import SecretFound
 
 # Columns of an entry that a person may set.
 EDITABLE_COLUMNS = [
@@ -121,5 +121,4 @@ def refuse_secrets(project: Project, changes: Mapping[str, Any]) -> None:
     texts = [str(changes[name]) for name in PROPOSAL_COLUMNS if name in changes]
     kinds = {kind for text in texts for kind in secrets.mask(text).kinds}
     if kinds:
-        found = ", ".join(sorted(kinds))
-        raise SecretFound(f"The text holds a secret ({found}); take it out.")
+        secret_policy.refuse(sorted(kinds))

@@ -41,8 +41,8 @@ from playbook.proposals.proposed_change import (
     PreparedProposal,
     Proposal,
 )
+from projects import secret_policy
 from projects.models import Project
-from projects.secret_policy import SecretFound
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,7 @@ def _mask_secrets(
         return proposal, ()
     masked, kinds = proposed_change.mask_secrets(proposal)
     if kinds and proposal.is_by_person:
-        found = ", ".join(kinds)
-        raise SecretFound(f"The text holds a secret ({found}); take it out.")
+        secret_policy.refuse(kinds)
     return masked, kinds
 
 
