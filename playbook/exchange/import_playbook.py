@@ -92,8 +92,9 @@ def import_text(
     """Turn a playbook into waiting deltas, or restore an exported playbook.
 
     If a curator imports JSON with history into an empty playbook, the exported playbook
-    is restored unchanged; its unsafe entries need an owner's `release_reason`. Repeating an import creates no second delta. Raises TooLarge,
-    TooManyLines, Invalid, and the errors of `json_format` and `managed_block`.
+    is restored unchanged; its unsafe entries need an owner's `release_reason`. Repeating an
+    import creates no second delta. Raises TooLarge, TooManyLines, Invalid, and the errors of
+    `json_format` and `managed_block`.
     """
     caller.require(Role.WRITER, project.pk)
     if problem := texts.find_unstorable(content):

@@ -125,13 +125,10 @@ def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
         )
     if case.status not in rule.statuses:
         return _state_refusal(action, case)
-    if case.operation not in rule.operations or (
-        rule.needs_content and not case.has_content
+    if refusal := operation_refusal(
+        action, case.operation, has_content=case.has_content
     ):
-        verb = "merge" if action == "merge" else "edit"
-        return DeltaState(
-            f"A delta with the operation {case.operation} has no text to {verb}."
-        )
+        return refusal
     if rule.accepts and case.is_own:
         return OwnDelta()
     if rule.releases and case.is_quarantined and case.role < Role.OWNER:
@@ -140,6 +137,17 @@ def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
             "release it with a typed reason (`release_reason`)."
         )
     return _bulk_refusal(case) if rule.accepts and case.in_bulk else None
+
+
+def operation_refusal(
+    action: DeltaAction, operation: str, *, has_content: bool
+) -> DeltaState | None:
+    """Return why no delta with this operation allows the action, or None."""
+    rule = TABLE[action]
+    if operation in rule.operations and (has_content or not rule.needs_content):
+        return None
+    verb = "merge" if action == "merge" else "edit"
+    return DeltaState(f"A delta with the operation {operation} has no text to {verb}.")
 
 
 def _state_refusal(action: DeltaAction, case: Situation) -> errors.Refusal:

@@ -49,9 +49,9 @@ def accept(
     """Apply a waiting delta.
 
     A delta in quarantine needs an owner and a `release_reason`, and only a delta of low
-    risk is accepted in a bulk. If two curators accept a delta at the same time, exactly one succeeds. If the entry
-    of the delta has changed since the delta was written, the delta becomes stale, and
-    StaleEntry is raised with the current version of the entry.
+    risk is accepted in a bulk. If two curators accept a delta at the same time, exactly
+    one succeeds. If the entry of the delta has changed since the delta was written, the
+    delta becomes stale, and StaleEntry is raised with the current version of the entry.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
     decision = Acceptance(

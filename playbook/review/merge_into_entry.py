@@ -72,10 +72,11 @@ def make_text(
 
 
 def _refuse_other_kind(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
-    if delta.operation not in (Operation.ADD, Operation.UPDATE) or not delta.content:
-        raise available.DeltaState(
-            f"A delta with the operation {delta.operation} has no text to merge."
-        )
+    refusal = available.operation_refusal(
+        "merge", delta.operation, has_content=bool(delta.content)
+    )
+    if refusal:
+        raise refusal
     if entry.project_id != delta.project_id:
         raise errors.NotFound(f"There is no entry {entry.pk} in this project.")
 

@@ -146,7 +146,8 @@ class BulkDeltasView(ProjectView):
     def post(self, request: Request) -> Response:
         """Accept or reject up to a hundred deltas.
 
-        Only deltas of low risk are accepted; any other is refused. The response has one result for each delta.
+        Only deltas of low risk are accepted; any other is refused. The response has one
+        result for each delta.
         """
         data = self.body(delta_forms.BulkDeltas)
         project = self.project(data, Role.CURATOR)
