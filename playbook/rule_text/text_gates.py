@@ -155,7 +155,7 @@ def check_specific(content: str) -> GateResult:
 
 def check_instruction(content: str) -> GateResult:
     """Check that the lesson does not try to instruct the model that reads it."""
-    found = next((each.name for each in find_injections(content)), "")
+    found = next((each.name for each in unsafe_phrases.find_instructions(content)), "")
     return _result(
         "instruction",
         not found,

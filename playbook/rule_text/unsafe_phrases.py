@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from common.text.danger import detect
-from common.text.prompt_injection import find_injections
+from common.text.prompt_injection import Injection, find_injections
 
+CACHED_TEXTS = 128  # texts of rules, which are short
 MAX_NAMED = 3  # phrases that a message names
 MAX_PHRASE = 80  # characters of a phrase in a message
 
@@ -54,11 +56,13 @@ def describe(phrases: Sequence[UnsafePhrase]) -> str:
     return " ".join([*parts, *([f"There are {more} more."] if more > 0 else [])])
 
 
+# The gates read the text of a rule, and the guard reads it again when the rule becomes live.
+@lru_cache(maxsize=CACHED_TEXTS)
 def find_dangers(
     text: str, own_hosts: frozenset[str] = frozenset()
-) -> list[UnsafePhrase]:
+) -> tuple[UnsafePhrase, ...]:
     """Return the phrases of a text that are dangerous advice."""
-    return [
+    return tuple(
         UnsafePhrase(
             "danger",
             found.kind,
@@ -68,7 +72,13 @@ def find_dangers(
             found.message,
         )
         for found in detect.find_dangers(text, own_hosts=own_hosts)
-    ]
+    )
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def find_instructions(text: str) -> tuple[Injection, ...]:
+    """Return the phrases of a text that instruct the model that reads it."""
+    return find_injections(text)
 
 
 def _instructions(text: str) -> list[UnsafePhrase]:
@@ -81,7 +91,7 @@ def _instructions(text: str) -> list[UnsafePhrase]:
             text[found.start : found.end],
             f"It reads like an attack on the reader: {found.name}",
         )
-        for found in find_injections(text)
+        for found in find_instructions(text)
     ]
 
 
