@@ -38,6 +38,12 @@ def _counters_are_in_a_folder_of_the_test(monkeypatch, tmp_path):
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "counters"))
 
 
+@pytest.fixture(autouse=True)
+def _the_data_folder_is_the_same_after_the_test(monkeypatch):
+    """`servers.ensure` names its own one in the environment."""
+    monkeypatch.setenv("DATA_DIR", os.environ.get("DATA_DIR", ""))
+
+
 @pytest.fixture
 def newer_schema(transactional_db):
     recorder = MigrationRecorder(connection)
