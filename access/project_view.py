@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from access import idempotency, refusals
 from common import errors
-from common.api import throttling
+from common.api import problem, throttling
 from common.api.views import EVERY_FIELD, ApiView
 from common.caller import Role
 from projects import project_lookup, secret_policy
@@ -101,7 +101,7 @@ class ProjectView(ApiView):
         identity = self.request_identity(project_id)
         if identity is None:
             status, answer = act()
-            return Response(answer, status)
+            return self._build_response(answer, status)
         return self._respond(idempotency.run_once(identity, act, hidden=hidden))
 
     def replay(self, project_id: uuid.UUID | None) -> Response | None:
@@ -133,7 +133,16 @@ class ProjectView(ApiView):
 
     def _respond(self, answer: idempotency.StoredAnswer) -> Response:
         headers = {"Idempotent-Replay": "true"} if answer.is_replay else None
-        return Response(answer.body, answer.status, headers=headers)
+        return self._build_response(answer.body, answer.status, headers)
+
+    @staticmethod
+    def _build_response(
+        body: Any, status: int | None, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """Build the response; an answer that refuses is a problem like any other refusal."""
+        refuses = status is not None and status >= 400
+        content_type = problem.MEDIA_TYPE if refuses else None
+        return Response(body, status, headers=headers, content_type=content_type)
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]  # a problem is no DRF response
         response: HttpResponseBase = super().handle_exception(exc)

@@ -30,6 +30,9 @@ from playbook.rule_text import entry_line
 from projects.models import Project
 from search.columns import TermsField, lexeme_gin_index, terms_of
 
+# Key in the payload of a curator's own change that waits because of a contradiction.
+HELD = "held"
+
 
 class Playbook(models.Model):
     """The playbook of a project.
@@ -466,6 +469,11 @@ class PlaybookDelta(models.Model):
     def is_quarantined(self) -> bool:
         """Whether only an owner may put the delta in force, with a typed reason."""
         return self.risk == "quarantine"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a curator's own change waits only because it contradicts an entry."""
+        return HELD in self.payload
 
 
 class DeltaVector(StoredVector, models.Model):

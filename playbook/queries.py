@@ -116,12 +116,15 @@ class ConflictQuerySet(MemoryScopedQuerySet[Any]):
         """Open conflicts that keep an entry from agents until a person decides.
 
         A waiting proposal hides only the older side of the conflict. The older side is
-        hidden only if the proposal's feedback comes from a trusted source, and if no
-        person wrote or locked the older side. Without these limits, anybody who may
-        propose could hide a rule.
+        hidden only if the proposal's feedback comes from a trusted source, if the
+        proposal is not in quarantine, and if no person wrote or locked the older side.
+        Without these limits, anybody who may propose could hide a rule.
         """
         is_own = models.Q(left__locked=True) | models.Q(left__author_kind="human")
-        is_older = models.Q(left=entry) & (IN_PLAYBOOK | FROM_TRUSTED_SOURCE & ~is_own)
+        has_trusted_source = (
+            FROM_TRUSTED_SOURCE & ~models.Q(delta__risk="quarantine") & ~is_own
+        )
+        is_older = models.Q(left=entry) & (IN_PLAYBOOK | has_trusted_source)
         is_newer = models.Q(right=entry) & IN_PLAYBOOK
         return self.unresolved().filter(is_older | is_newer)
 

@@ -9,6 +9,7 @@ from celery import shared_task
 
 from jobs.models import Heartbeat
 from playbook import delta_vectors, project_removal
+from playbook.conflicts import active_conflicts
 from playbook.entries import entry_index, entry_vectors
 from playbook.exchange import compare_imports
 from playbook.learning import deduplicate
@@ -19,6 +20,7 @@ from projects.models import Project
 from search import statistics
 
 __all__ = [
+    "active_conflicts",
     "compare_imports",
     "deduplicate",
     "delta_vectors",

@@ -18,7 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from console.inbox.tabs import TABS
 from memories.models import File, Memory
-from playbook.models import PlaybookDelta
+from playbook.models import Conflict, PlaybookDelta
 
 PREFIX, API = "admin/", "api/v1/"
 # The routes that have no page of their own, and the reason for each.
@@ -199,6 +199,8 @@ def _row(name: str, subjects: PageSubjects) -> Model | None:
     """Return the row that a page shows; None if there is no row of its model."""
     if name == "console:inbox_marked":
         return subjects.duplicate
+    if name == "console:inbox_conflict":
+        return subjects.rows.get(Conflict)
     if name.startswith("console:inbox_"):
         return subjects.rows[PlaybookDelta]
     rows = (

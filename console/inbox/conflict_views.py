@@ -14,13 +14,14 @@ from common.caller import Caller
 from console import text_diff
 from console.inbox import form_input, pair_cards
 from console.inbox.form_input import FormInput, validate_filled
-from console.inbox.inbox_page import InboxPage
+from console.inbox.inbox_page import FLASH_KEY, InboxPage
 from memories.duplicates import decide
 from memories.models import Memory, PossibleDuplicate
 from memories.serializers.fields import Note
 from playbook.conflicts import conflict_list
+from playbook.conflicts.contradiction import Contradiction
 from playbook.history.release import NeedsRelease
-from playbook.models import Conflict
+from playbook.models import Conflict, PlaybookDelta
 from playbook.review import reopen, resolve_conflict
 from playbook.review.resolution_steps import SplitPart
 from playbook.review.resolve_conflict import SeenVersions
@@ -43,7 +44,7 @@ def _supersede_conflict(
         versions=_seen_versions(data),
     )
     kept = "older" if winner == "left" else "newer"
-    return f"Decided: the {kept} rule stays.", decided
+    return f"Decided: the {kept} rule stays.{_waiting_note(decided, caller)}", decided
 
 
 def _split_conflict(
@@ -61,7 +62,8 @@ def _split_conflict(
         release_reason=data["release_reason"],
         versions=_seen_versions(data),
     )
-    return "Decided: both rules stay, each under its condition.", decided
+    words = "Decided: both rules stay, each under its condition."
+    return f"{words}{_waiting_note(decided, caller)}", decided
 
 
 def _reject_newer(
@@ -107,6 +109,31 @@ DUPLICATE_DECISIONS = {
 }
 
 
+def _waiting_note(conflict: Conflict, caller: Caller) -> str:
+    """Say that the newer rule still waits for the decisions about its other conflicts."""
+    rows = PlaybookDelta.objects.visible_to(caller).pending()
+    delta = rows.filter(conflicts=conflict.pk).first()
+    return f" {delta.review_note}" if delta else ""
+
+
+class ConflictPage(InboxPage):
+    """A conflict, and the other open conflicts of the same proposal."""
+
+    title = "Two rules contradict"
+    template = "console/inbox/conflicts.html"
+
+    def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        conflict = self.conflict(pk)
+        rows = conflict_list.find(self.project, ["open"], self.caller).exclude(pk=pk)
+        others = rows.filter(delta=conflict.delta_id) if conflict.delta_id else ()
+        found = [conflict, *others]
+        return self.show(
+            **self.context(),
+            cards=[pair_cards.conflict_card(one, self.may_decide) for one in found],
+            flash=request.session.pop(FLASH_KEY, None),
+        )
+
+
 class ResolveConflictView(InboxPage):
     """Resolve a conflict in one of three ways, or undo the last decision about it."""
 
@@ -120,6 +147,8 @@ class ResolveConflictView(InboxPage):
         try:
             message, decided = RESOLUTIONS[name](conflict, self.caller, fields)
         except errors.Refusal as refusal:
+            if isinstance(refusal, Contradiction) and refusal.conflicts:
+                return self.lead_to_conflict(refusal)
             return self.render_refusal(pk, fields, refusal)
         if name == "reopen":
             return self.respond(message, next_card=str(pk), back=[str(pk)])
@@ -144,15 +173,6 @@ class ResolveConflictView(InboxPage):
         template = "console/inbox/conflict.html"
         context = {**self.context(), "card": card, "card_template": template}
         return self.render(self.template, status=refusal.status, **context)
-
-    def conflict(self, pk: uuid.UUID) -> Conflict:
-        try:
-            found = conflict_list.get(pk, self.caller)
-        except errors.NotFound as missing:
-            raise Http404(str(missing)) from missing
-        if found.project_id != self.project.pk:
-            raise Http404(f"There is no conflict {pk} in this project.")
-        return found
 
 
 def _note(request: HttpRequest) -> str:

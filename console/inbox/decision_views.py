@@ -22,6 +22,7 @@ from console.inbox.decision_actions import DECISION_ACTIONS, REASONS, undo_last_
 from console.inbox.form_input import FormInput
 from console.inbox.inbox_page import InboxPage
 from console.inbox.views import CardPage
+from playbook.conflicts.contradiction import Contradiction
 from playbook.review import bulk
 from playbook.review.available import NotInBulk
 
@@ -46,6 +47,8 @@ class DecideView(CardPage):
         try:
             message, decided = decision.run(delta, self.caller, fields)
         except errors.Refusal as refusal:
+            if isinstance(refusal, Contradiction) and refusal.conflicts:
+                return self.lead_to_conflict(refusal)
             return self.render_refusal(pk, fields, refusal)
         if name == "rebase":
             return self.render_renewed(pk, fields, message)
@@ -93,6 +96,8 @@ class UndoView(InboxPage):
                 message, _ = undo_last_decision(delta, self.caller, version or "")
                 messages.append(message)
             except errors.Refusal as refusal:
+                if isinstance(refusal, Contradiction) and refusal.conflicts:
+                    return self.lead_to_conflict(refusal)
                 refusals.append(refusal.detail)
         if len(messages) > 1:
             messages = [f"Undone: {len(messages)} wait again."]

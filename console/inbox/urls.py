@@ -7,6 +7,7 @@ urlpatterns = [
     staff_route("", views.InboxListPage, "inbox"),
     staff_route("undo/", decision_views.UndoView, "inbox_undo"),
     staff_route("bulk/", decision_views.BulkView, "inbox_bulk"),
+    staff_route("conflicts/<uuid:pk>/", conflict_views.ConflictPage, "inbox_conflict"),
     staff_route(
         "conflicts/<uuid:pk>/<slug:name>/",
         conflict_views.ResolveConflictView,

@@ -13,6 +13,7 @@ from django import forms
 from common import errors
 from common.admin.action_forms import ApplyMixin
 from common.caller import Caller, Role
+from playbook.conflicts.contradiction import Contradiction
 from playbook.entries.text_limits import MAX_INTEGER, MIN_INTEGER
 from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta
@@ -76,6 +77,7 @@ class RevertForm(ApplyMixin, forms.Form):
     ) -> None:
         super().__init__(data)
         self.project, self.revision, self.caller = project, revision, caller
+        self.contradiction: Contradiction | None = None
 
     def apply(self) -> RevertResult:
         self.caller.require(Role.CURATOR, self.project.pk)
@@ -90,6 +92,9 @@ class RevertForm(ApplyMixin, forms.Form):
             )
         except NeedsRelease:
             self.needs_release = True
+            raise
+        except Contradiction as refusal:
+            self.contradiction = refusal
             raise
 
     def target(self, kind: str, name: str) -> RevertTarget:

@@ -52,9 +52,14 @@ class RevisionPage(ProjectPage):
             revision=self.revision_form.revision_or_present,
             caller=self.caller,
         )
-        if not form.is_valid():
-            return self.render_page(form, status=400)
-        return self.redirect_after_revert(form.result)
+        if form.is_valid():
+            return self.redirect_after_revert(form.result)
+        if form.contradiction and form.contradiction.conflicts:
+            messages.warning(request, form.contradiction.detail)
+            conflict = form.contradiction.conflicts[0]
+            page = reverse("console:inbox_conflict", args=[conflict.pk])
+            return redirect(f"{page}?{urlencode({'project': self.project.pk})}")
+        return self.render_page(form, status=400)
 
     def redirect_after_revert(self, result: RevertResult) -> HttpResponse:
         count = len(result.changes)

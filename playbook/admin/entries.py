@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from audit import admin as audit_admin
@@ -309,9 +310,12 @@ class PlaybookEntryAdmin(RowsAdmin):
 
 
 def _redirect_to_result(request: HttpRequest, delta: PlaybookDelta) -> HttpResponse:
-    """Redirect to the entry if the change is applied, and to the delta otherwise."""
+    """Redirect to the entry, to the delta if the change waits, or to its conflict."""
     if delta.status in PlaybookDelta.IN_FORCE:
         messages.success(request, "The playbook was changed.")
         return redirect(f"admin:{ENTRY}_change", delta.entry_id)
     messages.warning(request, f"The change is {delta.status}. {delta.review_note}")
+    if conflict := delta.conflicts.filter(state="open").first():
+        page = reverse("console:inbox_conflict", args=[conflict.pk])
+        return redirect(f"{page}?project={delta.project_id}")
     return redirect(f"admin:{DELTA}_change", delta.pk)

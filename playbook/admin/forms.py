@@ -12,9 +12,11 @@ from unfold.widgets import (
 )
 
 from common.admin.action_forms import ActionForm
-from common.caller import Role
+from common.caller import Caller, Role
+from playbook.conflicts.contradiction import Contradiction
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
+from playbook.proposals.proposed_change import Proposal
 from playbook.reading import entry_list
 from projects.models import Project
 
@@ -91,10 +93,19 @@ class EntryForm(ActionForm):
             proposal = person_edits.addition(
                 changes, self.caller, reason=data["reason"]
             )
-            return person_edits.submit_edit(project, proposal, self.caller)
+            return _submit(project, proposal, self.caller)
         entry = entry_list.get(self.instance.pk, self.caller, Role.CURATOR)
         person_edits.refuse_unknown_category(entry.project, changes)
         proposal = person_edits.change(
             entry, changes, self.caller, reason=data["reason"], version=data["version"]
         )
-        return person_edits.submit_edit(entry.project, proposal, self.caller)
+        return _submit(entry.project, proposal, self.caller)
+
+
+def _submit(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
+    """Submit the change; one that contradicts an entry waits in a conflict."""
+    try:
+        return person_edits.submit_edit(project, proposal, caller)
+    except Contradiction as refusal:
+        assert refusal.delta
+        return refusal.delta

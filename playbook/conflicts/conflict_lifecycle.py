@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -13,8 +13,8 @@ from common.caller import Caller
 from common.db import write
 from playbook.conflicts import conflict_list, conflict_sides, settled_reason
 from playbook.conflicts.settled_reason import SettledReason
-from playbook.entries.matches import Match
-from playbook.models import Conflict, PlaybookChange, PlaybookDelta
+from playbook.entries.neighbours import Neighbour
+from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 
 State = Conflict.ConflictStage
 # Columns that decide whether two rules contradict each other.
@@ -27,32 +27,61 @@ class ConflictState(errors.StateConflict):
     code = "conflict_state"
 
 
-def open_conflict(delta: PlaybookDelta, match: Match) -> None:
-    """Open a conflict if the delta contradicts an entry.
+def open_conflicts(delta: PlaybookDelta, contradicted: Iterable[Neighbour]) -> None:
+    """Open a conflict of a waiting delta with each entry that it contradicts.
 
-    Nothing is opened if the pair already has an open conflict. A quarantined delta
-    opens no conflict, because agents would stop getting the entry. The conflict opens
-    once the quarantined delta is accepted.
+    A quarantined delta opens no conflict by itself. The conflict opens once a person
+    accepts the delta.
     """
-    near, is_waiting = match.neighbour, delta.status == delta.DeltaStatus.PENDING
-    if match.verdict != "against" or near is None:
-        return
-    if delta.status not in delta.IN_FORCE and not is_waiting:
-        return
-    if is_waiting and delta.risk == "quarantine":
-        return
-    if Conflict.objects.unresolved().of_pair(near.entry, delta).exists():
-        return
-    Conflict.objects.update_or_create(
+    if delta.status == delta.DeltaStatus.PENDING and delta.risk != "quarantine":
+        for near in contradicted:
+            open_conflict(delta, near)
+
+
+def open_conflict(delta: PlaybookDelta, near: Neighbour) -> Conflict:
+    """Open a conflict of a delta with an entry, and return it.
+
+    If the pair already has an open conflict, that conflict is returned.
+    """
+    earlier = Conflict.objects.unresolved().of_pair(near.entry, delta)
+    if found := earlier.order_by("pk").first():
+        conflict: Conflict = found
+        return conflict
+    opened, _ = Conflict.objects.update_or_create(
         left=near.entry,
         right=delta.entry if delta.entry_id != near.entry.pk else None,
         delta=delta,
         defaults={
             "project_id": delta.project_id,
-            "reason": f"cosine {near.similarity}, but {near.disagreement}"[:500],
+            "reason": _reason(near),
             "state": State.OPEN,
+            "note": "",
+            "decided_by": "",
+            "decided_at": None,
+            "decided_with": [],
         },
     )
+    return opened
+
+
+def open_active(
+    older: PlaybookEntry, newer: PlaybookEntry, near: Neighbour, caller: Caller
+) -> bool:
+    """Open the first conflict of two active entries; return whether it is new."""
+    conflict, is_new = Conflict.objects.get_or_create(
+        left=older,
+        right=newer,
+        delta=None,
+        defaults={"project_id": older.project_id, "reason": _reason(near)},
+    )
+    if is_new:
+        audit(conflict, caller, "open")
+    return is_new
+
+
+def _reason(near: Neighbour) -> str:
+    cosine = f"cosine {near.similarity}, but " if near.similarity else ""
+    return f"{cosine}{near.disagreement}"[:500]
 
 
 def update_conflicts(
@@ -96,7 +125,12 @@ def close_conflict(conflict: Conflict, reason: SettledReason, caller: Caller) ->
 def close_for_rejection(delta: PlaybookDelta, caller: Caller) -> None:
     """Close the conflicts of a proposal that a person rejected."""
     reason = SettledReason(State.REJECTED, f"the proposal {delta.pk} is rejected")
-    _close_all(Conflict.objects.filter(delta=delta), reason, caller, delta)
+    rows = Conflict.objects.filter(delta=delta)
+    _close_all(rows, reason, caller, delta)
+    # A decision for the proposal waited for the decisions about its other conflicts.
+    decided = rows.filter(decided_with__contains=[delta.pk])
+    for conflict in decided.exclude(state=State.REJECTED):
+        _close(conflict, reason, caller, delta)
 
 
 def reopen_conflict(conflict: Conflict, caller: Caller) -> None:

@@ -77,6 +77,20 @@ def with_details(rows: ConflictQuerySet, caller: Caller) -> QuerySet[Conflict]:
     )
 
 
+def disputed_entries(entry_id: uuid.UUID) -> set[uuid.UUID]:
+    """Return the active entries in an open conflict with an active entry.
+
+    A conflict that closed by itself, and that a revert is opening again, does not count.
+    """
+    in_force = Q(delta=None) | Q(delta__status__in=PlaybookDelta.IN_FORCE)
+    newer = Coalesce("right_id", "delta__entry_id")
+    rows = Conflict.objects.unresolved().filter(in_force).annotate(newer=newer)
+    rows = rows.exclude(decided_by="", decided_with__len__gt=0)
+    pairs = rows.filter(Q(left=entry_id) | Q(newer=entry_id))
+    found = {pk for pair in pairs.values_list("left_id", "newer") for pk in pair}
+    return found - {entry_id, None}
+
+
 def with_sides(rows: ConflictQuerySet) -> QuerySet[Conflict]:
     """Add the entries and deltas of both sides, without their search columns."""
     sides = ("left", "right", "delta__entry")

@@ -29,21 +29,23 @@ class Side:
 
     @property
     def content(self) -> str:
-        if self.delta:
+        if self.delta and self.delta.content:
             return self.delta.content
         return self.entry.content if self.entry else ""
 
     @property
     def condition(self) -> str:
-        if self.delta:
-            return str(self.delta.payload.get("condition") or "")
-        return self.entry.condition if self.entry else ""
+        return self._column("condition")
 
     @property
     def action(self) -> str:
-        if self.delta:
-            return str(self.delta.payload.get("action") or "")
-        return self.entry.action if self.entry else ""
+        return self._column("action")
+
+    def _column(self, name: str) -> str:
+        """Return a column of the rule; columns that a delta does not set stay."""
+        if self.delta and name in self.delta.payload:
+            return str(self.delta.payload[name] or "")
+        return str(getattr(self.entry, name)) if self.entry else ""
 
     @property
     def version(self) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -20,6 +19,10 @@ from inference.embedding.vector import Vector
 from jobs import queue, runner
 from playbook.models import EntryVector, PlaybookEntry
 from playbook.queries import EntryQuerySet
+
+# The job that compares entries whose vectors were stored late
+# (playbook.conflicts.active_conflicts).
+COMPARE = "compare_entries"
 
 
 def put(entry: PlaybookEntry, vector: Vector) -> None:
@@ -80,12 +83,24 @@ def embed_missing(run: runner.JobRun) -> dict[str, Any]:
     """Embed the entries that have no vector yet."""
     project_id = run.job.project_id
     assert project_id
-    return row_vectors.embed_waiting(
-        run,
-        lambda: missing_vectors(project_id).light(),
-        _text,
-        partial(_store_if_unchanged, keep=put),
+    embedded: list[str] = []
+
+    def keep(entry: PlaybookEntry, vector: Vector) -> None:
+        _store_if_unchanged(entry, vector, put)
+        embedded.append(str(entry.pk))
+
+    result = row_vectors.embed_waiting(
+        run, lambda: missing_vectors(project_id).light(), _text, keep
     )
+    if embedded:
+        # Without their vectors, the entries were compared by their words only.
+        queue.enqueue(
+            COMPARE,
+            project_id=project_id,
+            args={"entries": embedded},
+            key=f"{project_id} {embedded[0]}",
+        )
+    return result
 
 
 def _text(entry: PlaybookEntry) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from common.text import literals
 from common.text import plain_text as texts
-from common.text.contradiction import disagreement
+from common.text.contradiction import disagreement, rule_opposition
 from inference.embedding.vector import Vector
 from playbook.entries.neighbours import (
     MAX_NEIGHBOURS,
@@ -24,6 +24,7 @@ from playbook.entries.neighbours import (
     find_nearest,
     nearest_in,
 )
+from playbook.entries.opposed_rules import ANSWER, OpposedRule, RuleIndex
 from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
 from playbook.rule_text import merge_texts, text_patterns
@@ -32,8 +33,6 @@ from playbook.rule_text import merge_texts, text_patterns
 # say that two texts name different things.
 REVERSAL_CODES = ("negation", "antonym", "quantifier", "order")
 _WORD = re.compile(r"\w+")
-# The action of a lesson that corrects an answer.
-_ANSWER = re.compile(r"answer `[^`\n]+`")
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,17 @@ class Match:
 NO_MATCH = Match("new")
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """How a text relates to the active entries, and all entries that it contradicts."""
+
+    match: Match
+    contradicted: tuple[Neighbour, ...] = ()
+
+
+NOT_COMPARED = Comparison(NO_MATCH)
+
+
 def find_retired(
     project_id: uuid.UUID,
     text: str,
@@ -68,7 +78,7 @@ def find_retired(
     if twin := same.order_by("-pk").first():
         found: PlaybookEntry = twin
         return found
-    if vector is None or _ANSWER.fullmatch(action):
+    if vector is None or ANSWER.fullmatch(action):
         return None  # An answer holds only for its own question.
     for near in nearest_in(rows, vector, MAX_NEIGHBOURS, MERGE_COSINE):
         match = compare(text, near, condition=condition, action=action)
@@ -77,7 +87,7 @@ def find_retired(
     return None
 
 
-def find_match(
+def compare_with_entries(
     project_id: uuid.UUID,
     text: str,
     vector: Vector | None,
@@ -85,19 +95,51 @@ def find_match(
     condition: str = "",
     action: str = "",
     without: Collection[uuid.UUID] = (),
-) -> Match:
+    rules: RuleIndex | None = None,
+) -> Comparison:
     """Compare a text with the active entries.
 
-    Without a vector, only exact copies of the text are found.
+    A text that an entry states can still contradict other entries. Without a vector,
+    exact copies of the text are found, and entries that its words contradict. `rules`
+    are the active rules, if the caller has loaded them.
     """
-    twin = find_exact(project_id, text)
-    if twin and twin.pk not in without:
-        return Match("same", Neighbour(twin, 1.0))
     near = find_nearest(project_id, vector, without=without) if vector else []
     verdicts = [
         compare(text, neighbour, condition=condition, action=action)
         for neighbour in near
     ]
+    against = [v.neighbour for v in verdicts if v.verdict == "against" and v.neighbour]
+    if not ANSWER.fullmatch(action):
+        known = {*without, *(neighbour.entry.pk for neighbour in against)}
+        rules = rules or RuleIndex.load(project_id)
+        opposed = list(rules.find_opposed(text, condition, without=known))
+        against += _as_neighbours(opposed, near)
+    match = _exact_match(project_id, text, without) or _best_match(verdicts)
+    return Comparison(match, tuple(against))
+
+
+def _as_neighbours(
+    opposed: Sequence[OpposedRule], near: Sequence[Neighbour]
+) -> list[Neighbour]:
+    cosines = {neighbour.entry.pk: neighbour.similarity for neighbour in near}
+    entries = PlaybookEntry.objects.light().in_bulk([o.entry_id for o in opposed])
+    return [
+        Neighbour(entries[o.entry_id], cosines.get(o.entry_id, 0.0), o.reason)
+        for o in opposed
+        if o.entry_id in entries
+    ]
+
+
+def _exact_match(
+    project_id: uuid.UUID, text: str, without: Collection[uuid.UUID]
+) -> Match | None:
+    twin = find_exact(project_id, text)
+    if twin is None or twin.pk in without:
+        return None
+    return Match("same", Neighbour(twin, 1.0))
+
+
+def _best_match(verdicts: Sequence[Match]) -> Match:
     for kind in ("same", "wider", "both", "against", "alike"):
         for verdict in verdicts:
             if verdict.verdict == kind:
@@ -109,9 +151,17 @@ def compare(
     text: str, near: Neighbour, *, condition: str = "", action: str = ""
 ) -> Match:
     """Compare a text with one entry whose vector is near."""
-    if _ANSWER.fullmatch(action) and _ANSWER.fullmatch(near.entry.action):
+    if ANSWER.fullmatch(action) and ANSWER.fullmatch(near.entry.action):
         return _compare_answers(condition, action, near)
     entry, similarity = near.entry, near.similarity
+    opposition = rule_opposition.find_opposition(
+        entry.content,
+        text,
+        condition=entry.condition,
+        other_condition=condition,
+    )
+    if opposition:
+        return Match("against", replace(near, disagreement=opposition))
     ours, theirs = literals.find_literals(text), literals.find_literals(entry.content)
     reason = disagreement.reason_to_keep_apart(entry.content, text)
     conflict = reason and disagreement_without_names(entry.content, text)
@@ -127,6 +177,8 @@ def compare(
     )
     if both:
         return Match("both", near, both)
+    if (conflict or names_differ) and _is_open(conflict or reason or ""):
+        return Match("alike", near)
     if conflict or names_differ:
         # Two texts that name different things are two rules unless everything else is
         # equal.
@@ -137,6 +189,16 @@ def compare(
         return Match("wider" if adds else "same", near)
     is_superset = theirs <= ours and _word_set(entry.content) <= _word_set(text)
     return Match("wider" if is_superset else "alike", near)
+
+
+def _is_open(conflict: str) -> bool:
+    """Whether only a person can tell what a difference means.
+
+    One text may name a value that the other leaves open, or the numbers may be names
+    ("rule 1"): `rule_opposition` finds numbers that contradict each other.
+    """
+    code, _, sides = conflict.partition(": ")
+    return code in ("number", "unit") or "nothing" in sides.split(" / ")
 
 
 def _compare_reversed(text: str, condition: str, near: Neighbour) -> Match:

@@ -74,4 +74,4 @@ def _compare(delta: PlaybookDelta, vector: Vector) -> None:
     delta.risk, delta.review_note = decision.risk, decision.reason[:1000]
     delta.save(update_fields=["gates", "risk", "review_note"])
     delta_vectors.keep(delta, vector)
-    conflict_lifecycle.open_conflict(delta, item.match)
+    conflict_lifecycle.open_conflicts(delta, item.contradicted)

@@ -16,6 +16,7 @@ from common.caller import Caller, Role
 from common.db import write
 from common.ids import uuid7
 from common.text import secrets
+from playbook.conflicts import active_conflicts
 from playbook.entries import entry_index, entry_vectors, file_anchors
 from playbook.exchange.json_format import (
     ExportedChange,
@@ -71,7 +72,19 @@ def restore_playbook(
     if project.options.secrets != "allow":
         _refuse_secrets(document)
     _write_history(project, document, caller, release_reason)
-    return RestoreResult(len(document.entries), tuple(_notes(project, document)))
+    notes = [*_notes(project, document), *_conflict_notes(project, caller)]
+    return RestoreResult(len(document.entries), tuple(notes))
+
+
+def _conflict_notes(project: Project, caller: Caller) -> Iterator[str]:
+    """Open the conflicts of restored entries; the document holds entries only."""
+    rows = PlaybookEntry.objects.current().filter(project=project)
+    ids = list(rows.values_list("pk", flat=True))
+    if opened := active_conflicts.open_between(project, ids, caller):
+        yield (
+            f"{opened} pairs of its active entries contradict each other; decide their "
+            "conflicts."
+        )
 
 
 @write

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
@@ -27,6 +27,10 @@ SETTABLE_COLUMNS = (
     "locked",
     "review_after",
 )
+
+# Key in the payload of a merge: the entries that lose a conflict with the merged text.
+# The targets of a merge are the entries whose counters it takes over.
+SUPERSEDES = "supersedes"
 
 # Further columns that an imported entry has.
 IMPORTED_COLUMNS = ("aliases", "helpful", "harmful")
@@ -96,14 +100,14 @@ def _add(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> Non
         **columns_to_set(delta),
         **imported,
     )
-    _supersede(revision, delta, entry)
+    _supersede(revision, entry, delta.targets)
     revision.add(entry, vector=vector)
     delta.entry = entry
 
 
 def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = _load_live(delta)
-    _supersede(revision, delta, entry)
+    _supersede(revision, entry, delta.targets)
     new_values = columns_to_set(delta)
     if aliases := delta.payload.get("aliases"):
         new_values["aliases"] = list(dict.fromkeys([*entry.aliases, *aliases]))
@@ -114,13 +118,15 @@ def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> 
         revision.change(entry, "update", changed, vector=vector)
 
 
-def _supersede(revision: Revision, delta: PlaybookDelta, entry: PlaybookEntry) -> None:
+def _supersede(
+    revision: Revision, entry: PlaybookEntry, targets: Iterable[Mapping[str, Any]]
+) -> None:
     """Retire the entries that a new or changed entry replaces.
 
     The entries are retired first, to free their tokens. Unlike a merge, the new entry
     takes over nothing from the retired entries.
     """
-    for target in delta.targets:
+    for target in targets:
         other = _load_merge_source(target)
         changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
         revision.change(other, "supersede", changed)
@@ -148,8 +154,12 @@ def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector | None) ->
     entry = load_target(delta)
     if entry.is_live:
         raise EntryState(f"{entry.label} is already active.")
+    _supersede(revision, entry, delta.targets)
     changed = {"status": Status.ACTIVE, "superseded_by_id": None}
-    revision.change(entry, "restore", changed)
+    # The decision about a conflict can give the restored entry other words.
+    new_values = columns_to_set(delta)
+    changed |= {n: v for n, v in new_values.items() if getattr(entry, n) != v}
+    revision.change(entry, "restore", changed, vector=vector)
 
 
 def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
@@ -169,6 +179,7 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> N
     for other in others:
         changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
         revision.change(other, "supersede", changed)
+    _supersede(revision, entry, delta.payload.get(SUPERSEDES, ()))
     counters = {
         name: getattr(entry, name)
         + sum(getattr(other, name) for other in others)

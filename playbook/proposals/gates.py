@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from common.text.supply.changes import describe_text
 from inference import tokens
+from playbook.entries.neighbours import Neighbour
 from playbook.history import release, votes
 from playbook.history.revision import next_label
 from playbook.models import Playbook, PlaybookEntry, format_line
@@ -56,6 +57,8 @@ def evaluate(
         results += _content_gates(item)
     if text := _resulting_text(proposal):
         results += _safety_gates(playbook, text)
+    if item.contradicted or (proposal.content and not is_vote):
+        results.append(check_contradiction(item.contradicted))
     if proposal.operation in (Operation.ADD, Operation.RESTORE):
         results.append(_budget(playbook, proposal))
     if entries:
@@ -91,18 +94,11 @@ def _resulting_text(proposal: Proposal) -> str:
     entry, restores = proposal.entry, proposal.operation == Operation.RESTORE
     if proposal.operation not in (*WRITES_TEXT, Operation.RESTORE, Operation.TAG):
         return ""
-    columns = {name: _resulting_value(proposal, name) for name in release.RULE_COLUMNS}
+    columns = {name: proposal.rule_column(name) for name in release.RULE_COLUMNS}
     tags = proposal.tags or (entry.tags if entry and restores else ())
     if entry is None or restores or _changes_rule(entry, columns):
         return unsafe_phrases.join_columns(**columns, tags=tags)
     return "\n".join(tags)
-
-
-def _resulting_value(proposal: Proposal, name: str) -> str:
-    value: str | None = getattr(proposal, name)
-    if value is None and proposal.entry:
-        value = getattr(proposal.entry, name)
-    return value or ""
 
 
 def _changes_rule(entry: PlaybookEntry, columns: Mapping[str, str]) -> bool:
@@ -208,7 +204,6 @@ def _content_gates(item: PreparedProposal) -> Iterator[GateResult]:
     yield _secret(item)
     if proposal.content:
         yield _duplicate(item)
-        yield _contradiction(item)
 
 
 def _atomic(proposal: Proposal) -> GateResult:
@@ -260,12 +255,14 @@ def _duplicate(item: PreparedProposal) -> GateResult:
     return text_gates.check_duplicate(None)
 
 
-def _contradiction(item: PreparedProposal) -> GateResult:
-    near = item.match.neighbour
-    if item.match.verdict != "against" or near is None:
+def check_contradiction(contradicted: Sequence[Neighbour]) -> GateResult:
+    """Check that no active entry is contradicted."""
+    if not contradicted:
         return GateResult("contradiction", "pass", "none", "none")
-    message = f"It contradicts {near.entry.label}: {near.disagreement}."
-    return GateResult("contradiction", "fail", near.entry.label, "none", message)
+    labels = ", ".join(near.entry.label for near in contradicted)
+    reasons = (f"{near.entry.label}: {near.disagreement}" for near in contradicted)
+    message = f"It contradicts {'; '.join(reasons)}."
+    return GateResult("contradiction", "fail", labels, "none", message)
 
 
 def _budget(playbook: Playbook, proposal: Proposal) -> GateResult:

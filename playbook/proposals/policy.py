@@ -38,7 +38,8 @@ class Decision:
     `reason` is a sentence for the reviewer. `risk` determines the order of the inbox.
     `repeats` is the id of an earlier delta with the same lesson. `needs_witness` says that
     the proposal would be applied if another person had shown the same repair. `confirms` is
-    the waiting delta of another person that shows the same repair.
+    the waiting delta of another person that shows the same repair. `is_held` says that a
+    curator's own change waits only because it contradicts an entry.
     """
 
     status: PlaybookDelta.DeltaStatus
@@ -47,6 +48,7 @@ class Decision:
     repeats: uuid.UUID | None = None
     needs_witness: bool = False
     confirms: uuid.UUID | None = None
+    is_held: bool = False
 
 
 def decide(
@@ -61,11 +63,13 @@ def decide(
         reason = f"It was imported, so a person decides. {_messages(gates, not_passed)}"
         return Decision(Status.PENDING, risk, reason.strip())
     if proposal.is_by_person:
+        if not caller.may(Role.CURATOR, project.pk):
+            return Decision(Status.PENDING, risk, "It waits for a curator.")
         if reason := _second_person_reason(gates, caller):
             return Decision(Status.PENDING, risk, reason)
-        if caller.may(Role.CURATOR, project.pk):
-            return Decision(Status.APPLIED, risk)
-        return Decision(Status.PENDING, risk, "It waits for a curator.")
+        if reason := _failure_messages(gates, {"contradiction"}):
+            return Decision(Status.PENDING, risk, reason, is_held=True)
+        return Decision(Status.APPLIED, risk)
     failures = {gate.name for gate in gates if gate.verdict == "fail"}
     if hard_failures := failures - PERSON_GATES:
         return Decision(Status.REJECTED, risk, _messages(gates, hard_failures))
@@ -131,6 +135,10 @@ def _risk(proposal: Proposal, gates: Sequence[GateResult]) -> str:
     if not_passed or proposal.operation == Operation.UPDATE:
         return "medium"
     return "low"
+
+
+def _failure_messages(gates: Sequence[GateResult], names: set[str]) -> str:
+    return _messages([gate for gate in gates if gate.verdict == "fail"], names)
 
 
 def _messages(gates: Sequence[GateResult], names: set[str]) -> str:

@@ -12,6 +12,8 @@ from typing import Any, Literal
 from common.text import plain_text, secrets
 from inference.embedding.vector import Vector
 from playbook.entries.matches import Match
+from playbook.entries.neighbours import Neighbour
+from playbook.history.release import RULE_COLUMNS
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.queries import TRUSTED_SOURCES
 
@@ -95,6 +97,21 @@ class Proposal:
     @property
     def is_by_person(self) -> bool:
         return self.producer == Producer.HUMAN
+
+    @property
+    def makes_rule(self) -> bool:
+        """Whether the proposal gives an entry other words, or makes it active again."""
+        if self.operation == Operation.RESTORE:
+            return True
+        changes = any(getattr(self, name) is not None for name in RULE_COLUMNS)
+        return self.operation in WRITES_TEXT and changes
+
+    def rule_column(self, name: str) -> str:
+        """Return a column of the entry after the change."""
+        value = getattr(self, name)
+        if value is None and self.entry:
+            value = getattr(self.entry, name)
+        return value or ""
 
     @property
     def is_trusted(self) -> bool:
@@ -227,7 +244,7 @@ class PreparedProposal:
     `original` is the submitted proposal. `proposal` is what remains to do after the
     comparison with its neighbours. `vector` is the vector of the original text, or None
     if there is no vector. `secrets` are the kinds of secrets that were found in the
-    proposal.
+    proposal. `contradicted` are the active entries that the proposed rule contradicts.
     """
 
     original: Proposal
@@ -235,6 +252,7 @@ class PreparedProposal:
     match: Match
     vector: Vector | None = None
     secrets: tuple[str, ...] = ()
+    contradicted: tuple[Neighbour, ...] = ()
 
     @property
     def hash(self) -> str:

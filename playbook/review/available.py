@@ -203,7 +203,9 @@ class Permissions:
 
     def _is_own(self, delta: PlaybookDelta) -> bool:
         key_id = self.caller.key_id
-        if key_id is None or delta.key_id is None:
+        # A curator's own change that is held needs no second person. It waits only for
+        # the choice between the two rules.
+        if key_id is None or delta.key_id is None or delta.is_held:
             return False
         return delta.key_id == key_id or delta.key_id in self._own_keys
 

@@ -15,10 +15,10 @@ from playbook.conflicts import conflict_lifecycle
 from playbook.history import operations
 from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookDelta
-from playbook.proposals import apply, proposed_change, submission
+from playbook.proposals import apply, proposed_change
 from playbook.proposals.person_edits import refuse_secrets, refuse_unknown_category
 from playbook.proposals.proposed_change import Producer
-from playbook.review import available, delta_review
+from playbook.review import available, contradictions, delta_review
 from playbook.review.delta_review import EmbeddedText
 
 Status = PlaybookDelta.DeltaStatus
@@ -26,9 +26,8 @@ Status = PlaybookDelta.DeltaStatus
 
 @dataclass(frozen=True)
 class Acceptance:
-    """How a person accepts a delta: the new status, and what the person wrote."""
+    """What a person wrote who accepts a delta."""
 
-    status: PlaybookDelta.DeltaStatus
     changes: Mapping[str, Any]
     vector: Vector | None
     note: str
@@ -52,11 +51,11 @@ def accept(
     risk is accepted in a bulk. If two curators accept a delta at the same time, exactly
     one succeeds. If the entry of the delta has changed since the delta was written, the
     delta becomes stale, and StaleEntry is raised with the current version of the entry.
+    If the delta contradicts active entries, conflicts are opened, and Contradiction is
+    raised.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
-    decision = Acceptance(
-        Status.ACCEPTED, {}, embedded_text.vector, note, release_reason, in_bulk
-    )
+    decision = Acceptance({}, embedded_text.vector, note, release_reason, in_bulk)
     return _accept_or_mark(delta, caller, decision, version)
 
 
@@ -72,7 +71,9 @@ def edit_and_accept(
 ) -> PlaybookDelta:
     """Apply a waiting delta in a person's own words.
 
-    The delta becomes human-written, and keeps its original proposal in `suggested`.
+    The delta becomes human-written, and keeps its original proposal in `suggested`. If
+    the words contradict active entries, the delta waits in these words, conflicts are
+    opened, and Contradiction is raised.
     """
     if not changes:
         raise errors.Invalid("An edit changes at least one column.")
@@ -82,12 +83,11 @@ def edit_and_accept(
     embedded_text = embedded_text or delta_review.embed_text(
         delta, changes.get("content") or delta.content
     )
-    decision = Acceptance(
-        Status.EDITED, changes, embedded_text.vector, note, release_reason
-    )
+    decision = Acceptance(changes, embedded_text.vector, note, release_reason)
     return _accept_or_mark(delta, caller, decision, version)
 
 
+@contradictions.opens_conflicts
 def _accept_or_mark(
     delta: PlaybookDelta, caller: Caller, decision: Acceptance, version: int | None
 ) -> PlaybookDelta:
@@ -117,20 +117,18 @@ def _accept_locked(
     )
     if decision.changes:
         _reword(delta, decision.changes)
+    # The playbook may have other rules now, and the text of the delta may have changed.
+    contradictions.refuse(delta, decision.vector, caller)
     delta_review.sign(delta, caller, decision.note or decision.release_reason)
     apply.apply_delta(
         playbook,
         delta,
         caller,
-        status=decision.status,
+        status=delta_review.accepted_status(delta),
         vector=decision.vector,
         release_reason=decision.release_reason,
     )
     delta_vectors.drop(delta)
-    # The playbook may have other rules now, and the text of the delta may have changed.
-    conflict_lifecycle.open_conflict(
-        delta, submission.reevaluate(delta, decision.vector).match
-    )
     delta_review.audit(delta, caller, "edit" if decision.changes else "accept")
     return delta
 

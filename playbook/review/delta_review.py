@@ -16,7 +16,7 @@ from playbook import delta_vectors
 from playbook.entries import neighbours
 from playbook.history.revision import lock_playbook
 from playbook.models import Playbook, PlaybookDelta
-from playbook.proposals.proposed_change import WRITES_TEXT
+from playbook.proposals.proposed_change import WRITES_TEXT, Producer
 from playbook.review import available
 from playbook.review.available import DeltaAction
 from playbook.rule_text import unsafe_phrases
@@ -97,6 +97,9 @@ def sign(delta: PlaybookDelta, caller: Caller, note: str) -> None:
 
 def original_proposal(delta: PlaybookDelta) -> dict[str, object]:
     """Return the original proposal, which is stored before a person's words replace it."""
+    if delta.suggested:
+        original: dict[str, object] = delta.suggested
+        return original
     return {
         "operation": delta.operation,
         "entry_id": str(delta.entry_id) if delta.entry_id else None,
@@ -105,6 +108,12 @@ def original_proposal(delta: PlaybookDelta) -> dict[str, object]:
         "payload": dict(delta.payload),
         "producer": delta.producer,
     }
+
+
+def accepted_status(delta: PlaybookDelta) -> PlaybookDelta.DeltaStatus:
+    """Return the status of an accepted delta, which says whose words it has."""
+    is_edited = delta.suggested and delta.producer == Producer.HUMAN
+    return Status.EDITED if is_edited else Status.ACCEPTED
 
 
 def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:

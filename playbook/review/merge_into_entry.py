@@ -6,12 +6,11 @@ from common import errors
 from common.caller import Caller
 from common.db import write
 from playbook import delta_vectors
-from playbook.conflicts import conflict_lifecycle
 from playbook.entries import matches, neighbours
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import apply, person_edits, submission
+from playbook.proposals import apply, person_edits
 from playbook.proposals.proposed_change import Operation, Producer
-from playbook.review import available, delta_review
+from playbook.review import available, contradictions, delta_review
 from playbook.review.delta_review import EmbeddedText
 from playbook.rule_text import merge_texts
 
@@ -39,7 +38,9 @@ def merge(
     """Apply a waiting addition or update as a merge into an entry.
 
     Without `embedded_text`, `make_text` merges the two texts. The delta keeps its
-    original proposal in `suggested`. Raises StaleEntry if the entry has changed.
+    original proposal in `suggested`. Raises StaleEntry if the entry has changed. If the
+    merged text contradicts other entries, the merge waits, conflicts are opened, and
+    Contradiction is raised.
     """
     available.require("merge", delta, caller, release_reason=release_reason)
     embedded_text = embedded_text or make_text(delta, entry)
@@ -97,6 +98,7 @@ def _combine_texts(entry: PlaybookEntry, delta: PlaybookDelta) -> str:
     return text
 
 
+@contradictions.opens_conflicts
 @write
 def _merge_locked(
     delta: PlaybookDelta,
@@ -113,6 +115,7 @@ def _merge_locked(
     _retarget(delta, entry, entry_version, embedded_text.text)
     if embedded_text.is_by_hand:
         delta.producer = Producer.HUMAN
+    contradictions.refuse(delta, embedded_text.vector, caller)
     delta_review.sign(delta, caller, note or release_reason)
     status = Status.EDITED if embedded_text.is_by_hand else Status.ACCEPTED
     apply.apply_delta(
@@ -124,9 +127,6 @@ def _merge_locked(
         release_reason=release_reason,
     )
     delta_vectors.drop(delta)
-    conflict_lifecycle.open_conflict(
-        delta, submission.reevaluate(delta, embedded_text.vector).match
-    )
     delta_review.audit(delta, caller, "merge")
     return delta
 

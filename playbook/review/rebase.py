@@ -96,7 +96,7 @@ def renew(
     _set_risk(delta, item, results, caller)
     delta.version += 1
     delta.save()
-    conflict_lifecycle.open_conflict(delta, item.match)
+    conflict_lifecycle.open_conflicts(delta, item.contradicted)
     return drift
 
 

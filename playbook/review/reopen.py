@@ -16,10 +16,12 @@ from playbook.conflicts import (
     settled_reason,
 )
 from playbook.conflicts.conflict_lifecycle import ConflictState
+from playbook.history.operations import SUPERSEDES
 from playbook.history.revision import lock_playbook
 from playbook.models import Conflict, PlaybookDelta
 from playbook.proposals.proposed_change import Operation
 from playbook.review import available, delta_review, rebase, revert
+from playbook.review.contradictions import opens_conflicts
 from playbook.review.delta_review import EmbeddedText
 from playbook.review.resolution_steps import Vectors
 from playbook.review.revert import BEFORE_REVERT
@@ -59,6 +61,7 @@ def _proposed_text(delta: PlaybookDelta) -> str:
     return str(delta.suggested.get("content", delta.content))
 
 
+@opens_conflicts
 @write
 def _reopen(
     delta: PlaybookDelta,
@@ -98,7 +101,7 @@ def _restore_proposal(delta: PlaybookDelta) -> None:
         delta.targets = []
     if delta.operation == Operation.ADD:
         delta.entry = delta.expected_version = None
-    for name in (BEFORE_REVERT, "reason_code", "repeats"):
+    for name in (BEFORE_REVERT, SUPERSEDES, "reason_code", "repeats"):
         delta.payload.pop(name, None)
     delta.reviewer, delta.reviewed_at, delta.suggested = "", None, {}
 
@@ -135,6 +138,7 @@ def conflict_vectors(conflict: Conflict) -> Vectors:
     return {embedded_text.text: embedded_text.vector}
 
 
+@opens_conflicts
 @write
 def _reopen_conflict(
     conflict: Conflict,
@@ -166,6 +170,19 @@ def _refuse_undecided(conflict: Conflict, decided_at: datetime | None) -> None:
         )
 
 
+def _take_back(delta: PlaybookDelta, conflict: Conflict) -> None:
+    """Take back a decision for a proposal that waits for its other conflicts."""
+    if conflict.state == Conflict.ConflictStage.SPLIT:
+        _restore_proposal(delta)
+    else:
+        left = str(conflict.left_id)
+        delta.targets = [t for t in delta.targets if t["id"] != left]
+        losers = delta.payload.get(SUPERSEDES, ())
+        delta.payload[SUPERSEDES] = [t for t in losers if t["id"] != left]
+    delta.version += 1
+    delta.save()
+
+
 def _undo_steps(
     conflict: Conflict, caller: Caller, vectors: Vectors, release_reason: str
 ) -> None:
@@ -176,7 +193,9 @@ def _undo_steps(
     deltas = PlaybookDelta.objects.in_bulk(conflict.decided_with)
     for delta in (deltas[pk] for pk in reversed(conflict.decided_with) if pk in deltas):
         delta.project = conflict.project
-        if delta.pk == conflict.delta_id and delta.status != Status.PENDING:
+        if delta.pk == conflict.delta_id and delta.status == Status.PENDING:
+            _take_back(delta, conflict)
+        elif delta.pk == conflict.delta_id:
             vector = vectors.get(_proposed_text(delta))
             _reopen(delta, caller, None, vector, release_reason)
         elif delta.status in PlaybookDelta.IN_FORCE:

@@ -5,7 +5,7 @@ Each step is a delta.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from common.caller import Caller
@@ -13,10 +13,13 @@ from common.ids import uuid7
 from common.text import plain_text as texts
 from inference.embedding.vector import Vector
 from playbook import delta_vectors
+from playbook.conflicts import conflict_lifecycle, conflict_sides
 from playbook.conflicts.conflict_sides import Side, Sides
-from playbook.history.revision import lock_playbook
+from playbook.conflicts.contradiction import Contradiction
+from playbook.entries.neighbours import Neighbour
+from playbook.history.operations import SUPERSEDES
 from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
-from playbook.proposals import apply
+from playbook.proposals import apply, submission
 from playbook.proposals.proposed_change import Operation, Producer
 from playbook.review import decide, delta_review
 
@@ -67,14 +70,14 @@ def add_condition(condition: str, content: str) -> str:
 
 def keep_newer(
     playbook: Playbook, resolution: Resolution, sides: Sides
-) -> list[PlaybookDelta]:
+) -> PlaybookDelta:
     """Keep the newer side.
 
     The newer side supersedes the older side.
     """
-    delta, loser = sides.right.delta, [_target(sides.left.entry)]
+    delta, loser = sides.right.delta, _target(sides.left.entry)
     if delta is None:
-        return [_supersede(playbook, resolution, sides.right.entry, loser)]
+        return _supersede(playbook, resolution, sides.right.entry, [loser])
     playbook, delta = delta_review.lock_delta(
         delta,
         "accept",
@@ -84,14 +87,11 @@ def keep_newer(
     if delta.operation == Operation.MERGE:
         # A merge would add up the counters of its targets. The losing side is only
         # superseded.
-        merged_delta = _accept(playbook, resolution, delta, Status.ACCEPTED)
-        playbook = lock_playbook(resolution.conflict.project)
-        return [
-            merged_delta,
-            _supersede(playbook, resolution, merged_delta.entry, loser),
-        ]
-    delta.targets = [*delta.targets, *loser]
-    return [_accept(playbook, resolution, delta, Status.ACCEPTED)]
+        losers = [*delta.payload.get(SUPERSEDES, ()), loser]
+        delta.payload = {**delta.payload, SUPERSEDES: losers}
+    else:
+        delta.targets = [*delta.targets, loser]
+    return _accept(playbook, resolution, delta)
 
 
 def keep_older(
@@ -127,7 +127,7 @@ def reword_side(
         return _apply_new(playbook, resolution, new_delta)
     playbook, delta = delta_review.lock_delta(
         side.delta,
-        "edit",
+        "accept" if side.delta.operation == Operation.RESTORE else "edit",
         resolution.caller,
         release_reason=resolution.release_reason,
     )
@@ -135,7 +135,7 @@ def reword_side(
     delta.producer = Producer.HUMAN
     delta.content = text
     delta.payload["condition"] = condition
-    return _accept(playbook, resolution, delta, Status.EDITED)
+    return _accept(playbook, resolution, delta)
 
 
 def reject_proposal(resolution: Resolution, delta: PlaybookDelta) -> PlaybookDelta:
@@ -145,12 +145,17 @@ def reject_proposal(resolution: Resolution, delta: PlaybookDelta) -> PlaybookDel
 
 
 def _accept(
-    playbook: Playbook,
-    resolution: Resolution,
-    delta: PlaybookDelta,
-    status: PlaybookDelta.DeltaStatus,
+    playbook: Playbook, resolution: Resolution, delta: PlaybookDelta
 ) -> PlaybookDelta:
+    """Apply the proposal, unless it contradicts further entries.
+
+    Such a proposal waits. The decision about its last conflict applies it.
+    """
     caller, vector = resolution.caller, resolution.vectors.get(delta.content)
+    others = submission.reevaluate(delta, vector).contradicted
+    if others:
+        return _wait_for(delta, others)
+    status = delta_review.accepted_status(delta)
     delta_review.sign(delta, caller, resolution.note)
     apply.apply_delta(
         playbook,
@@ -162,6 +167,16 @@ def _accept(
     )
     delta_vectors.drop(delta)
     delta_review.audit(delta, caller, "accept" if status == Status.ACCEPTED else "edit")
+    return delta
+
+
+def _wait_for(delta: PlaybookDelta, others: Sequence[Neighbour]) -> PlaybookDelta:
+    labels = ", ".join(near.entry.label for near in others)
+    delta.review_note = f"It waits for the decision about {labels}."[:1000]
+    delta.version += 1
+    delta.save()
+    for near in others:
+        conflict_lifecycle.open_conflict(delta, near)
     return delta
 
 
@@ -202,8 +217,10 @@ def _apply_new(
     playbook: Playbook, resolution: Resolution, delta: PlaybookDelta
 ) -> PlaybookDelta:
     delta_review.sign(delta, resolution.caller, resolution.note)
-    delta.save(force_insert=True)
     vector = resolution.vectors.get(delta.content)
+    if delta.content:
+        _refuse_contradiction(resolution, delta, vector)
+    delta.save(force_insert=True)
     apply.apply_delta(
         playbook,
         delta,
@@ -213,6 +230,19 @@ def _apply_new(
         release_reason=resolution.release_reason,
     )
     return delta
+
+
+def _refuse_contradiction(
+    resolution: Resolution, delta: PlaybookDelta, vector: Vector | None
+) -> None:
+    """Refuse other words for an entry that would contradict a third entry."""
+    own = conflict_sides.sides_of(resolution.conflict).right.entry
+    found = submission.reevaluate(delta, vector).contradicted
+    found = tuple(near for near in found if own is None or near.entry.pk != own.pk)
+    if found:
+        assert delta.entry
+        text = f"The new text of {delta.entry.label}"
+        raise Contradiction(found, caller=resolution.caller, text=text)
 
 
 def _target(entry: PlaybookEntry | None) -> dict[str, object]:

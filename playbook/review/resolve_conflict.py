@@ -80,7 +80,7 @@ def supersede(
     def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
         if winner == "left":
             return [resolution_steps.keep_older(playbook, resolution, sides)]
-        return resolution_steps.keep_newer(playbook, resolution, sides)
+        return [resolution_steps.keep_newer(playbook, resolution, sides)]
 
     return _decide(resolution, State.SUPERSEDED, act, versions)
 

@@ -18,7 +18,12 @@ from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from playbook.conflicts import conflict_lifecycle
+from playbook.conflicts import conflict_lifecycle, conflict_list
+from playbook.conflicts.conflict_lifecycle import DECISIVE_COLUMNS
+from playbook.conflicts.contradiction import Contradiction, ReturningRule
+from playbook.entries import matches
+from playbook.entries.neighbours import Neighbour
+from playbook.entries.opposed_rules import RuleIndex
 from playbook.history import change_chains, undo_changes
 from playbook.history.change_chains import Chain
 from playbook.history.revision import Cause, Revision, lock_playbook
@@ -26,6 +31,7 @@ from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEnt
 from playbook.queries import PlaybookChangeQuerySet
 from playbook.reading import delta_list, past_revisions
 from playbook.review import available, delta_review
+from playbook.review.contradictions import opens_conflicts
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
@@ -147,6 +153,7 @@ def _is_picked_and_out_of_force(chain: Chain, selected: set[uuid.UUID]) -> bool:
     return chain.root.pk in selected and not chain.is_in_force
 
 
+@opens_conflicts
 @write
 def undo_delta(
     delta_to_undo: PlaybookDelta,
@@ -165,6 +172,7 @@ def undo_delta(
     return _revert_delta(delta_to_undo, caller, reason, release_reason)
 
 
+@opens_conflicts
 @write
 def redo_delta(
     delta_to_redo: PlaybookDelta,
@@ -196,6 +204,7 @@ def _revert_delta(
     return delta
 
 
+@opens_conflicts
 @write
 def revert_changes(
     project: Project,
@@ -209,7 +218,7 @@ def revert_changes(
 
     Counters and supports change only by the difference, so that later votes stay.
     Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
-    OverBudget, and NeedsRelease without an owner's `release_reason`.
+    OverBudget, Contradiction, and NeedsRelease without an owner's `release_reason`.
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = lock_playbook(project)
@@ -236,6 +245,7 @@ def revert_changes(
     changes = revision.close()
     deltas = _mark_deltas(project, chains_to_revert, caller, reason)
     _refuse_quarantined(deltas, project, caller, release_reason)
+    _refuse_contradictions(undo_result.entries, changes, caller)
     conflict_lifecycle.update_conflicts(changes, caller, toggled=deltas)
     notes += undo_result.notes
     return RevertResult(
@@ -251,6 +261,48 @@ def _refuse_quarantined(
         if delta.is_quarantined and delta.status in PlaybookDelta.IN_FORCE:
             delta.project = project
             available.refuse_without_reason(delta, caller, reason)
+
+
+def _refuse_contradictions(
+    entries: Sequence[PlaybookEntry], changes: Sequence[PlaybookChange], caller: Caller
+) -> None:
+    """Refuse a revert that brings back a rule beside one that it contradicts.
+
+    The two sides of an open conflict may return, because agents get neither as certain.
+    """
+    ids = {c.entry_id for c in changes if DECISIVE_COLUMNS & c.after.keys()}
+    active = [entry for entry in entries if entry.pk in ids and entry.is_live]
+    rules = RuleIndex.load(active[0].project_id) if active else None
+    contradicted = {
+        entry: found for entry in active if (found := _find_contradicted(entry, rules))
+    }
+    if contradicted:
+        near = [one for found in contradicted.values() for one in found]
+        labels = ", ".join(entry.label for entry in [*contradicted][:MAX_LISTED])
+        raise Contradiction(
+            near[:MAX_LISTED],
+            caller=caller,
+            returning=[_returning_rule(entry) for entry in contradicted],
+            text=f"What the revert brings back ({labels})",
+        )
+
+
+def _find_contradicted(
+    entry: PlaybookEntry, rules: RuleIndex | None
+) -> Sequence[Neighbour]:
+    return matches.compare_with_entries(
+        entry.project_id,
+        entry.content,
+        entry.embedding,
+        condition=entry.condition,
+        action=entry.action,
+        without={entry.pk, *conflict_list.disputed_entries(entry.pk)},
+        rules=rules,
+    ).contradicted
+
+
+def _returning_rule(entry: PlaybookEntry) -> ReturningRule:
+    return ReturningRule(entry.pk, entry.content, entry.condition, entry.action)
 
 
 def _refuse_too_many(number: int) -> None:

@@ -14,8 +14,9 @@ from common import errors
 from common.api.serializers import page_of
 from common.caller import Role
 from playbook.conflicts import conflict_list
+from playbook.conflicts.contradiction import Contradiction
 from playbook.models import Conflict
-from playbook.review import reopen, resolve_conflict
+from playbook.review import contradictions, reopen, resolve_conflict
 from playbook.review.resolution_steps import SplitPart, Vectors
 from playbook.review.resolve_conflict import SeenVersions
 from playbook.serializers import conflicts as forms
@@ -74,6 +75,8 @@ class ConflictDecisionView(ProjectView):
         except errors.Refusal as refusal:
             # With an Idempotency-Key, the note was rolled back together with the decision.
             resolve_conflict.note_refusal(conflict, refusal, self.caller)
+            if isinstance(refusal, Contradiction):
+                raise contradictions.open_conflicts(refusal) from None
             raise
 
     def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:

@@ -15,6 +15,7 @@ from common.api import problem
 from common.api.serializers import page_of
 from common.caller import Role
 from memories.models import Memory
+from playbook.conflicts import contradiction
 from playbook.models import PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.proposals.proposed_change import Proposal, Quote
@@ -64,7 +65,9 @@ class DeltasView(ProjectView):
     def post(self, request: Request) -> Response:
         """Propose a change.
 
-        The status and the gates of the returned delta say what happened and why.
+        The status and the gates of the returned delta say what happened and why. A
+        curator's own change that contradicts an entry waits, and the answer is 409
+        `contradiction`, which names the conflicts to decide.
         """
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
@@ -76,6 +79,8 @@ class DeltasView(ProjectView):
 
         def act() -> tuple[int, dict[str, Any]]:
             delta = submission.submit(prepared)[0]
+            if refusal := contradiction.refusal_for(delta, self.caller):
+                return refusal.status, problem.body_of(refusal)
             return 201, delta_forms.describe_delta(delta, self.caller)
 
         return self.run_once(project.pk, act)

@@ -72,6 +72,7 @@
   }
 
   async function show(answer) {
+    if (answer.go) return location.assign(answer.go); // a choice on another page
     count(answer.counts);
     if (answer.card) replace(answer.at, answer.card);
     for (const id of [answer.gone, ...(answer.gone_all || [])]) if (id) remove(id);

@@ -470,6 +470,19 @@ class TestEntries:
         do(curator, entry, "restore")
         assert entry.status == "active"
 
+    def test_one_that_contradicts_another_leads_to_the_choice(self, curator, project):
+        url = reverse("admin:playbook_playbookentry_add")
+        curator.post(url, ENTRY | {"project": project.pk})
+        opposite = ENTRY["content"].replace("Never", "Always")
+
+        answer = curator.post(url, ENTRY | {"project": project.pk, "content": opposite})
+
+        conflict = Conflict.objects.get()
+        page_of_it = reverse("console:inbox_conflict", args=[conflict.pk])
+        assert answer.url.startswith(page_of_it)
+        assert (conflict.delta.content, conflict.delta.status) == (opposite, "pending")
+        assert PlaybookEntry.objects.get().content == ENTRY["content"]
+
     def test_one_changed_since_the_page_stays(self, curator, project, alice):
         wanted = {"content": ENTRY["content"], "category": "gotchas"}
         wanted = person_edits.addition(wanted, alice, reason="")

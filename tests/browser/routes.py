@@ -15,6 +15,7 @@ from benchmarks.product import page_addresses
 from common.caller import Caller, Role
 from console.inbox import tabs
 from memories.models import File, Memory
+from playbook.models import Conflict
 from tests.admin.conftest import MARK
 from tests.admin.test_pages import EVERY as ADMIN_PAGES
 from tests.admin.test_pages import asked
@@ -81,6 +82,8 @@ def of_console(world, deltas, marked):
         yield Visit("console:inbox", url("console:inbox", tab=tab), tab)
     yield Visit("console:inbox", url("console:inbox", cause="none"), "nothing fits")
     yield Visit("console:inbox_card", url("console:inbox_card", pending.pk))
+    conflict = world[Conflict]
+    yield Visit("console:inbox_conflict", url("console:inbox_conflict", conflict.pk))
     for number in (1, 2):
         where = url("console:inbox_quote", pending.pk, number)
         yield Visit("console:inbox_quote", where, str(number))

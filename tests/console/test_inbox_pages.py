@@ -705,6 +705,31 @@ class TestConflicts:
         answer = self.resolve(curator, conflict, "supersede", stale)
         assert answer.status_code == 409
 
+    @pytest.mark.parametrize("name", ["accept", "edit"])
+    def test_accepting_leads_to_the_choice(self, conflict, curator, name):
+        url = reverse("console:inbox_decide", args=[conflict.delta_id, name])
+        text = "When running `pytest`, do not set `DJANGO_SETTINGS_MODULE` before."
+        typed = {"content": text} if name == "edit" else {}
+
+        go = curator.post(url, typed, **DATA).json()["go"]
+        answer = curator.post(
+            reverse("console:inbox_decide", args=[conflict.delta_id, "accept"]),
+            follow=True,
+        )
+
+        page = answer.content.decode()
+        assert answer.redirect_chain[0][0] == go
+        assert reverse("console:inbox_conflict", args=[conflict.pk]) in go
+        assert "contradicts gotchas-00001" in page
+        for choice in ("supersede", "split", "reject"):
+            assert reverse("console:inbox_resolve", args=[conflict.pk, choice]) in page
+        assert PlaybookEntry.objects.current().count() == 1
+
+    def test_charlie_sees_no_conflict(self, conflict, charlies):
+        url = reverse("console:inbox_conflict", args=[conflict.pk])
+
+        assert charlies.get(url).status_code == 404
+
     def test_charlie_cannot(self, conflict, charlies, browser_of):
         assert self.resolve(charlies, conflict, "reject").status_code == 404
         answer = self.resolve(browser_of(Role.WRITER), conflict, "reject")

@@ -144,6 +144,10 @@ def read(words: Sequence[str]) -> Iterator[Amount]:
         yield Amount(value * factor, dimension, is_weak and not dimension)
 
 
+def is_number(word: str) -> bool:
+    return word not in _WEAK and _value(word) is not None
+
+
 def is_unit(word: str) -> bool:
     return word in _UNITS
 

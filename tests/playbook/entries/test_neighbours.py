@@ -16,7 +16,7 @@ def match(project):
     def look(text, **fields):
         vectors = neighbours.embed_texts([text])
         vector = vectors[0] if vectors else None
-        return matches.find_match(project.pk, text, vector, **fields)
+        return matches.compare_with_entries(project.pk, text, vector, **fields).match
 
     return look
 

@@ -21,6 +21,7 @@ from playbook.models import (
 from playbook.proposals import person_edits, submission
 from playbook.review import resolve_conflict, revert
 from projects.models import Project
+from tests.playbook.conftest import apply_beside
 from tests.playbook.exchange.sample_rules import RULES
 
 
@@ -134,6 +135,21 @@ class TestRoundTrip:
         assert exported("json", of=empty, by=owner) == exported("json")
         loser = PlaybookEntry.objects.get(project=empty, label=older.label)
         assert loser.superseded_by and loser.superseded_by.content == opposite
+
+    def test_active_rules_that_contradict_each_other_are_in_a_conflict(
+        self, project, bob, alice, write, learned, exported, restore, empty
+    ):
+        older = write("Always run the migrations before the tests.")
+        opposite = older.content.replace("Always", "Never")
+        [delta] = submission.propose(project, [learned(opposite)], bob)
+        apply_beside(delta, alice)
+
+        result = restore(exported("json"))
+
+        conflict = Conflict.objects.get(project=empty)
+        assert conflict.left.content == older.content
+        assert conflict.right.content == opposite
+        assert "contradict each other" in " ".join(result.notes)
 
     def test_memories_and_quotes_stay(self, lived, exported, restore, empty, memory):
         whole = exported("json")

@@ -8,8 +8,9 @@ from playbook.history.revision import Cause
 from playbook.history.votes import Vote, record
 from playbook.learning import deduplicate
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits
+from playbook.proposals import person_edits, submission
 from playbook.review import decide
+from tests.playbook.conftest import apply_beside
 
 RULE = "Always run the database migrations before the test suite starts."
 SAME = "Always run the database migrations before the test suite begins."
@@ -53,9 +54,10 @@ class TestMerges:
 
         assert tidy()[0].entry_id == written.pk
 
-    def test_it_leaves_opposites_alone(self, write, tidy):
+    def test_it_leaves_opposites_alone(self, project, alice, bob, learned, write, tidy):
         write(RULE)
-        write(RULE.replace("Always", "Never"))
+        submission.propose(project, [learned(RULE.replace("Always", "Never"))], bob)
+        apply_beside(PlaybookDelta.objects.get(status="pending"), alice)
 
         assert tidy() == []
 

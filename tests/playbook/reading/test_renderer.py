@@ -155,7 +155,7 @@ class TestMarks:
         assert answer["entries"][0]["is_contested"] is True
 
     def test_an_open_conflict_marks_both_sides(self, read, write, project):
-        left, right = write("Use tabs."), write("Use spaces.")
+        left, right = write("Use tabs."), write("Paint every harbour green.")
         Conflict.objects.create(project=project, left=left, right=right, reason="x")
 
         assert read().json()["text"].count("(contested)") == 2
