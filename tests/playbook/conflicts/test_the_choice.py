@@ -13,9 +13,9 @@ from playbook.history import replay
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.review import (
+    available,
     bulk,
     decide,
-    delta_review,
     merge_into_entry,
     reopen,
     resolve_conflict,
@@ -448,13 +448,13 @@ class TestAnImport:
 
 class TestRefusals:
     def test_a_key_still_does_not_accept_its_own_proposal(
-        self, project, client_of, write, body
+        self, project, client_of, write, proposed
     ):
         write(RULE)
         curator = client_of(project, role=Role.CURATOR)
-        told = curator.post(DELTAS, body | {"operation": "add"}).json()
+        PlaybookDelta.objects.filter(pk=proposed.pk).update(key_id=curator.key.pk)
 
-        answer = curator.post(f"{DELTAS}/{told['id']}/accept", {})
+        answer = curator.post(f"{DELTAS}/{proposed.pk}/accept", {})
 
         assert answer.json()["code"] == "own_delta"
 
@@ -484,7 +484,7 @@ class TestRefusals:
             decide.accept(proposed, alice)
         decide.reject(proposed, alice, reason="no")
 
-        with pytest.raises(delta_review.DeltaState):
+        with pytest.raises(available.DeltaState):
             decide.accept(proposed, alice)
 
     def test_a_writer_opens_nothing_by_accepting(self, bob, write, proposed):
