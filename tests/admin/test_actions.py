@@ -20,11 +20,12 @@ from memories.lifecycle import update, verify
 from memories.models import Memory, MemoryChange, PossibleDuplicate, Tag
 from memories.store import tags, write
 from memories.store.drafts import Draft
+from playbook.conflicts.contradiction import Contradiction
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
 from projects.models import Membership, Project
 from tests.admin.conftest import person
-from tests.playbook.conftest import reword
+from tests.playbook.conftest import apply_beside, reword
 
 
 def do(browser, row, action, text="", **more):
@@ -775,18 +776,22 @@ class TestAccounts:
 class TestConflicts:
     @pytest.fixture
     def conflict(self, project, alice):
+        """Two active rules, as older versions left them."""
+        texts = ("Moor at the north berth.", "Never moor at the north berth.")
         older, newer = (
-            person_edits.submit_edit(
-                project,
-                person_edits.addition(
-                    {"content": text, "category": "gotchas"}, alice, reason=""
-                ),
-                alice,
-            ).entry
-            for text in ("Moor at the north berth.", "Never moor at the north berth.")
+            person_edits.addition(
+                {"content": text, "category": "gotchas"}, alice, reason=""
+            )
+            for text in texts
         )
+        left = person_edits.submit_edit(project, older, alice).entry
+        with pytest.raises(Contradiction) as refusal:
+            person_edits.submit_edit(project, newer, alice)
+        apply_beside(refusal.value.delta, alice)
+        Conflict.objects.all().delete()
+        right = PlaybookEntry.objects.light().get(content=texts[1])
         return Conflict.objects.create(
-            project=project, left=older, right=newer, reason="negation: never"
+            project=project, left=left, right=right, reason="negation: never"
         )
 
     def test_it_shows_both_sides(self, curator, conflict):
