@@ -150,7 +150,7 @@ def _clause(tokens: list[str], given: frozenset[str]) -> Clause:
         is_only="only" in words,
         is_list=any(word in _LISTS for word in words),
         approval=approval,
-        amounts=frozenset(a for a in amounts.read(content) if not a.is_weak)
+        amounts=frozenset(_amounts(content))
         if not _is_numbered(words)
         else frozenset(),
         tokens=tuple(words),
@@ -219,6 +219,12 @@ def _case_words(tokens: Sequence[str]) -> Iterator[str]:
             inside = False
         elif inside:
             yield token
+
+
+def _amounts(words: Sequence[str]) -> Iterator[Amount]:
+    """Read the amounts; "the second boat" names a boat, and 2 is no amount of it."""
+    found = amounts.read(words)
+    return (one for one in found if not one.is_weak and one.dimension != "th")
 
 
 def find_slot(clause: Clause, value: str) -> str:
