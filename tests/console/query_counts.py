@@ -189,6 +189,7 @@ QUERIES = {
     "console:inbox tab=pending": 17,
     "console:inbox tab=quarantine": 16,
     "console:inbox tab=rejected": 16,
+    "console:inbox_conflict": 9,
     "console:inbox_card": 11,
     "console:inbox_marked": 7,
     "console:inbox_nearby": 10,

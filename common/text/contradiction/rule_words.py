@@ -10,12 +10,13 @@ from functools import cache
 from pathlib import Path
 
 from common.text.contradiction.stems import stem
+from common.text.text_tables import read_lines
 
 FOLDER = Path(__file__).parent / "words"
 
 
 def _lines(name: str) -> list[str]:
-    return (FOLDER / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    return read_lines(FOLDER / f"{name}.txt")
 
 
 @cache
@@ -60,4 +61,4 @@ def compounds() -> tuple[tuple[re.Pattern[str], str], ...]:
 @cache
 def phrases(name: str) -> re.Pattern[str]:
     """Return a pattern of the phrases of a table, longest alternatives first."""
-    return re.compile(rf"\b(?:{'|'.join(filter(None, _lines(name)))})\b")
+    return re.compile(rf"\b(?:{'|'.join(_lines(name))})\b")
