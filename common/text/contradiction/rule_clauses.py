@@ -48,7 +48,13 @@ _PLACES = word_set("in into under to at as from on with")
 # "Step 3" is a name, and 3 is no amount.
 _NUMBERED = word_set(
     "step rule section chapter issue ticket page phase part level case task line item"
-    " question example option group stage round sprint team column row"
+    " question example option group stage round sprint team column row table figure appendix"
+    " volume sheet slide"
+)
+# "On port 3" sets a value.
+_SETTINGS = word_set(
+    "port version timeout limit length size width height depth count level scale rate"
+    " weight priority threshold budget concurrency exit code"
 )
 _PERMISSIVE = re.compile(r"\b(?:no need to|need not|do not need to|not necessary to)\b")
 # "On 503" names a case, and 503 is no amount.
@@ -151,7 +157,7 @@ def _clause(tokens: list[str], given: frozenset[str]) -> Clause:
         is_list=any(word in _LISTS for word in words),
         approval=approval,
         amounts=frozenset(_amounts(content))
-        if not _is_numbered(words)
+        if not (_is_numbered(words) or _is_numbered_place(main))
         else frozenset(),
         tokens=tuple(words),
         forbidden=_find_forbidden(words, negators),
@@ -251,6 +257,18 @@ def _is_numbered(words: Sequence[str]) -> bool:
     return any(
         word in _NUMBERED | _BEFORE_CODES and after.isdigit()
         for word, after in itertools.pairwise(words)
+    )
+
+
+def _is_numbered_place(tokens: Sequence[str]) -> bool:
+    """Whether a number names the place of a case: "at buoy 3", but not "on port 3"."""
+    plain = [token for token in tokens if token not in ARTICLES]
+    return any(
+        preposition in _CASE_PREPOSITIONS
+        and place not in _SETTINGS
+        and not amounts.is_number(place)
+        and amounts.is_number(number)
+        for preposition, place, number in zip(plain, plain[1:], plain[2:], strict=False)
     )
 
 

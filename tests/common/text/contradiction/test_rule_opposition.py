@@ -411,3 +411,21 @@ def test_its_cost_grows_with_the_length(part):
 
     cost(100)
     assert cost(20_000) < 50 * max(cost(500), 0.002)
+
+
+class TestNumbersThatAreNames:
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("Pilots board at buoy 1.", "Pilots board at buoy 2."),
+            ("Leave the keys in locker 12.", "Leave the keys in locker 14."),
+            ("Read tide table 1 first.", "Read tide table 2 first."),
+        ],
+    )
+    def test_two_places_are_two_rules(self, one, other):
+        assert find_opposition(one, other) is None
+
+    def test_the_number_of_a_setting_is_its_value(self):
+        assert find_opposition(
+            "The proxy listens on port 8080.", "The proxy listens on port 8081."
+        )
