@@ -10,7 +10,7 @@ from common.text.secret_rules.spans import Span
 
 # Every secret-like name has one of these; the text is in lower case.
 _STEMS = re.compile(
-    r"pass|pwd|psw|secret|token|key|auth|cred|cookie|kennwort|senha|contrase|bearer|jwt|\bpw|salt|sess|_pat\b|sid\b"
+    r"pass|pwd|psw|secret|token|key|auth|cred|cookie|kennwort|senha|contrase|bearer|jwt|(?<![a-z0-9])pw|salt|sess|_pat\b|sid\b"
 )
 HINTS = (
     "pass",
@@ -39,11 +39,15 @@ _SETTER = re.compile(
     r"(?:\b(?:set|with|add)_?|[.\s])(?:[A-Za-z_]{0,40})\Z", re.IGNORECASE
 )
 _CLOSE = r"(?P<close>\\{0,3}[\"'`]?\)?\]?\\{0,3})"
-_TYPE = r"(?:[ \t]{0,2}:[ \t]{0,2}&?[A-Za-z][\w.\[\]| ]{0,40}(?==))?"
+# A type between a name and its value: Python's and Rust's, Go's, an array of C.
+_TYPE = (
+    r"(?:[ \t]{0,2}:[ \t]{0,2}&?[A-Za-z][\w.\[\]| ]{0,40}(?==)"
+    r"|[ \t]{1,3}\*?(?:string|\[\]byte)(?=[ \t]{0,3}=)|\[\d{0,6}\](?=[ \t]{0,3}=))?"
+)
 _SEPARATOR = (
-    r"(?P<separator>[ \t]{0,12}(?::=|=>|->|\?=|\|\|=|={1,3}|:(?![:/])|~>)[ \t]{0,12}(?:[|>][-+]?[ \t]{0,4}\n[ \t]{1,16})?"
+    r"(?P<separator>[ \t]{0,12}(?::{1,3}=|=>|->|\?{1,2}=|[.+]=|\|\|=|={1,3}|:(?![:/])|~>)[ \t]{0,12}(?:[|>][-+]?[ \t]{0,4}\n[ \t]{1,16})?"
     r"|[\s,]{0,16}\\{0,3}[\"']?value\\{0,3}[\"']?[ \t]{0,4}[=:][ \t]{0,4}"
-    r"|[ \t]{0,4},[ \t]{0,8}(?=\\{0,3}[\"'`])|>|\((?=\\{0,3}[\"'`]))"
+    r"|[ \t]{0,4},[ \t]{0,8}(?=\\{0,3}[\"'`])|>(?:[ \t]{0,4}\r?\n[ \t]{0,40})?|\((?=\\{0,3}[\"'`]))"
 )
 _QUOTED = r"[bBrRuUfF@]{0,2}(?P<quote>\\{0,3}(?:\"\"\"|'''|[\"'`]))(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){1,1024}?)(?P=quote)"
 _BARE = r"(?P<bare>[^\s\"'`<>]{1,1024})"
@@ -60,6 +64,7 @@ _LINE_START = re.compile(
     r"(?:^|[\n;])[ \t]{0,32}(?:[-+*>#|] ?)?(?:export |set |setx |ENV |ARG |-e |--env |env |declare -x |\$env:)?[\"']?[\w.\-]{0,64}\Z"
 )
 _SPACE_NAME = 24
+_END_TAG = re.compile(r"\s{0,40}</")
 # A word ends before these characters, if they are not part of `NAME=value`.
 _WORD_END = re.compile(r"[,;(){}\[\]&|\\]")
 
@@ -97,7 +102,7 @@ def _is_separated(match: re.Match[str]) -> bool:
     if separator == ">":
         before = match.string[max(match.start() - 80, 0) : match.start()]
         is_tag = re.search(r"<[\w:.-]{0,64}\Z", before)
-        return bool(is_tag) and match.string.startswith("</", match.end())
+        return bool(is_tag) and bool(_END_TAG.match(match.string, match.end()))
     if separator == "(":
         return bool(
             _SETTER.search(

@@ -35,6 +35,11 @@ _COMMANDS = (
         rf"\b(?:mysql\w*|mariadb[\w-]*)\b{_REST}\s-(?-i:p){_WORD}",
     ),
     _rule(
+        "password",
+        "login(|log_in(|authenticate(|signin(|sign_in(",
+        r"\b(?:log_?in|authenticate|sign_?in)\(\s{0,8}[\w.\"'@+-]{1,80}\s{0,4},\s{0,8}(?P<open>[\"'])(?P<secret>[^\"'\n]{4,128})[\"']\s{0,4}[,)]",
+    ),
+    _rule(
         "password", "sshpass", rf"\bsshpass\s{{1,4}}(?:-v\s)?-(?-i:p)\s{{0,4}}{_WORD}"
     ),
     _rule(
@@ -65,7 +70,13 @@ _COMMANDS = (
     _rule(
         "authorization",
         "curl|wget|http|xh ",
-        rf"\b(?:curl|wget|https?|xh)\b(?!:){_REST}\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]{{0,4}}(?P<open>[\"'])?[\w.@+%/-]{{1,64}}:(?P<secret>(?(open)[^\"'\n]{{1,256}}|[^\s\"'`:\[\]|;&]{{1,256}}))",
+        rf"\b(?:curl|wget|https?|xh)\b(?!:){_REST}\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]{{0,4}}(?:(?P<open>[\"'])?[\w.@+%/-]{{1,64}}|(?P<empty>[\"']?)):(?P<inner>(?<![\"'])[\"'](?=\w))?(?P<secret>(?(open)[^\"'\n]{{1,256}}|(?(inner)[^\"'\n]{{1,256}}|[^\s\"'`:\[\]|;&]{{1,256}})))",
+    ),
+    # A key as the user, with an empty password.
+    _rule(
+        "authorization",
+        "curl",
+        rf"\bcurl\b{_REST}\s(?:-u|--user)[ =]{{0,4}}[\"']?(?P<secret>(?=[^\s\"':]*\d)[^\s\"':$<{{]{{8,256}}):[\"'\s]",
     ),
     _rule(
         "password",
@@ -276,7 +287,7 @@ def _is_said(value: str, quoted: bool) -> bool:
     """Return whether a word of a sentence is a password: mixed characters, no identifier."""
     if not values.is_secret(value, "password", "bare"):
         return False
-    if values.is_technical(value) or value[0] in "{([<":
+    if values.is_technical(value) or value[0] in "{([<" or "${" in value:
         return False
     if quoted and " " in value:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from common.text.secret_rules import placeholders
 from common.text.secret_rules.spans import Span
@@ -28,6 +29,13 @@ _SECRET_DATA = re.compile(
 _ENTRY = re.compile(
     r"(?P<indent>[ \t]{1,32})[\w.\-\"']{1,128}:[ \t]+[\"']?(?P<secret>[^\s\"'#{|>]{4,8192})[\"']?[^\n]*(?:\n|\Z)"
 )
+_COMMENT = re.compile(r"[ \t]{0,32}(?:#[^\n]*)?\n")
+# A value of several lines: `key: |`, then lines that are indented more than the key.
+_BLOCK_HEAD = re.compile(
+    r"(?P<indent>[ \t]{1,32})[\w.\-\"']{1,128}:[ \t]+[|>][-+\d]{0,2}[ \t]*\n"
+)
+_BLOCK_LINE = re.compile(r"(?P<indent>[ \t]{1,64})(?P<secret>\S[^\n]*)(?:\n|\Z)")
+_DOCUMENT = re.compile(r"^---", re.MULTILINE)
 _KUBERNETES = re.compile(r"kind[\"']?:\s{0,4}[\"']?secret\b", re.IGNORECASE)
 _JSON_DATA = re.compile(
     r"\"(?:data|stringData)\"\s{0,4}:\s{0,4}\{(?P<body>[^{}]{0,16384})\}"
@@ -71,14 +79,44 @@ def find_secrets(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _find_kubernetes(text: str) -> Iterator[Span]:
-    for head in _SECRET_DATA.finditer(text):
-        place = head.end()
-        while entry := _ENTRY.match(text, place):
-            if len(entry["indent"]) <= len(head["indent"]):
-                break
+    starts = [0, *(match.end() for match in _DOCUMENT.finditer(text)), len(text)]
+    for start, end in pairwise(starts):
+        if _KUBERNETES.search(text, start, end):
+            yield from _find_data(text, start, end)
+    yield from _find_json_entries(text)
+
+
+def _find_data(text: str, start: int, end: int) -> Iterator[Span]:
+    for head in _SECRET_DATA.finditer(text, start, end):
+        yield from _find_entries(text, head.end(), len(head["indent"]))
+
+
+def _find_entries(text: str, place: int, indent: int) -> Iterator[Span]:
+    """Find the values of the entries that start at a place and are indented more."""
+    while True:
+        if comment := _COMMENT.match(text, place):
+            place = comment.end()
+        elif block := _BLOCK_HEAD.match(text, place):
+            if len(block["indent"]) <= indent:
+                return
+            place = block.end()
+            while line := _indented_line(text, place, len(block["indent"])):
+                yield Span(*line.span("secret"), "kubernetes-secret")
+                place = line.end()
+        elif (entry := _ENTRY.match(text, place)) and len(entry["indent"]) > indent:
             if not placeholders.is_placeholder(entry["secret"]):
                 yield Span(*entry.span("secret"), "kubernetes-secret")
             place = entry.end()
+        else:
+            return
+
+
+def _indented_line(text: str, place: int, indent: int) -> re.Match[str] | None:
+    line = _BLOCK_LINE.match(text, place)
+    return line if line and len(line["indent"]) > indent else None
+
+
+def _find_json_entries(text: str) -> Iterator[Span]:
     for body in _JSON_DATA.finditer(text):
         for entry in _JSON_ENTRY.finditer(text, *body.span("body")):
             if not placeholders.is_placeholder(entry["secret"]):

@@ -21,7 +21,9 @@ _REFERENCE = re.compile(
     r"|this|config|settings|cfg|options|args|params|props|request|req|Deno\.env|ENV|data|local)"
     r"(?:\.|\[|::|->|\?\.)[\w.\[\]'\"()>:?-]*"
     r"|(?:op|vault|ssm|awssm|gcpsm|azurekv|keyring|env|secretref|secretsmanager|ref\+\w+|doppler|bw)"
-    r":/{0,2}[\w./#@:-]*|arn:aws[\w-]*:\S*|projects/[\w-]+/secrets/\S*|!(?:vault|secret|env)\b.*",
+    r":/{0,2}[\w./#@:-]*|arn:aws[\w-]*:\S*|projects/[\w-]+/secrets/\S*|!(?:vault|secret|env)\b.*"
+    # Values that are stored encrypted: Jasypt, SOPS, Spring Cloud Config, Ansible Vault.
+    r"|ENC[(\[].*[)\]]|\{cipher\}.*|\$ANSIBLE_VAULT;.*",
     re.IGNORECASE,
 )
 _PATH = re.compile(
@@ -29,7 +31,11 @@ _PATH = re.compile(
     r"|certs?|path|config)|[A-Za-z]:)[/\\][\w./\\ @+-]*"
     r"|[\w./\\-]+\.(?:pem|key|json|txt|crt|cer|ya?ml|env|p12|pfx|jks|pub|py|[jt]sx?|toml|ini|conf|asc|gpg)",
 )
-_MASK = re.compile(r"[xX*.•·_#…?-]+|(?P<letter>[A-Za-z])(?P=letter)*|0+")
+# One character repeated, alone or after the prefix of a provider; the UUID of zeros.
+_MASK = re.compile(
+    r"[xX*.•·_#…?-]+|(?:[A-Za-z][A-Za-z0-9]{0,15}[_.-]){0,4}(?P<one>[A-Za-z0-9])(?P=one){7,}"
+    r"|(?P<letter>[A-Za-z])(?P=letter)*|0+|(?P<zero>[0xX])(?P=zero){7}(?:-(?P=zero){4}){3}-(?P=zero){12}"
+)
 # A value that is shown in part: sk-ab...yz, ghp_****. What remains is short.
 _HIDDEN = re.compile(r"\*{3,}|\.{3,}|…|•{3,}|<[a-z0-9 ._-]+>", re.IGNORECASE)
 _MOST_SHOWN = 20

@@ -20,8 +20,11 @@ _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _HAS_DIGIT = re.compile(r"[0-9]")
 _HAS_LETTER = re.compile(r"[A-Za-z]")
 _WORD_LIKE = re.compile(
-    r"[A-Z]?[a-z]{2,}|[A-Z]{2,}|[A-Z]?[a-z]{2,}[0-9]{1,2}|[0-9]{1,4}|[a-z]"
+    r"(?:[A-Z]?[a-z]{2,}|[A-Z]{2,}|[A-Z]?[a-z]{2,}[0-9]{1,2}|[0-9]{1,4}|[a-z]"
+    r"|[a-z]*(?:[A-Z]{1,5}[a-z]{2,}){2,8}[A-Z]{0,5}[0-9]{0,2}|[a-z]+[A-Z]{1,5}[a-z]{2,}[0-9]{0,2})"
 )
+# No word has so many consonants in a row.
+_UNSPEAKABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}")
 
 
 def entropy(value: str) -> float:
@@ -42,7 +45,11 @@ def has_letter(value: str) -> bool:
 def is_slug(value: str) -> bool:
     """Return whether a text is words and short numbers with separators between them."""
     parts = [part for part in _SEPARATORS.split(value) if part]
-    return bool(parts) and all(map(_WORD_LIKE.fullmatch, parts))
+    return bool(parts) and all(map(_is_word_like, parts))
+
+
+def _is_word_like(part: str) -> bool:
+    return bool(_WORD_LIKE.fullmatch(part)) and not _UNSPEAKABLE.search(part)
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from functools import cache
 from pkgutil import resolve_name
 
 from common.text.secret_rules import placeholders
-from common.text.secret_rules.spans import Span, has_digit, is_random
+from common.text.secret_rules.spans import Span, entropy, has_digit, is_random
 from common.text.secret_rules.token_prefixes import START
 
 # Plugins by name: importing them loads an HTTP client, 0.2 s for each process.
@@ -88,6 +88,18 @@ _WIDE: tuple[tuple[str, tuple[str, ...], str], ...] = (
         r"(?:SharedAccessKey|SharedAccessSignature|AccountKey)\s{0,2}=\s{0,2}(?P<secret>[^\s;\"'<>]{16,512})",
     ),
     ("fly-token", ("flyv1",), r"FlyV1 (?P<secret>f[mo]\w{1,3}_[\w+/=,-]{30,4096})"),
+    ("fly-token", ("flyv1",), r"FlyV1 (?P<secret>[\w+/=,-]{100,4096})"),
+    (
+        "salesforce-token",
+        ("00d",),
+        START + r"00D[A-Za-z0-9]{12}(?:[A-Za-z0-9]{3})?![\w.]{60,260}",
+    ),
+    # One key in twenty-five has no digit.
+    (
+        "aws-key",
+        ("akia", "asia", "abia", "acca"),
+        START + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])",
+    ),
     (
         "pagerduty-key",
         ("pagerduty",),
@@ -164,7 +176,9 @@ def _is_secret(kind: str, value: str) -> bool:
             value.lower(),
             value.upper(),
         )
-    return kind != "pagerduty-key" or is_random(value)
+    if kind == "aws-key":
+        return entropy(value) > 3
+    return kind not in ("pagerduty-key", "fly-token") or is_random(value)
 
 
 def _is_whole_token(text: str, start: int, value: str) -> bool:

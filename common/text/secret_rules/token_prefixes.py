@@ -16,6 +16,8 @@ FILE = Path(__file__).with_name("token_prefixes.txt")
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 # Letters only: a token so long and without a digit is still no word.
 LONG = 30
+# The name of a file that has a hash in it.
+_FILE = re.compile(r"\.(?:png|jpe?g|gif|svg|ico|webp|css|js|map|woff2?)\Z")
 
 
 @cache
@@ -49,7 +51,7 @@ def _kinds_of(prefix: str) -> tuple[tuple[str, int], ...]:
 
 
 def _is_drawn(tail: str) -> bool:
-    if placeholders.is_placeholder(tail) or is_slug(tail):
+    if placeholders.is_placeholder(tail) or is_slug(tail) or _FILE.search(tail):
         return False
     return has_digit(tail) or (
         len(tail) >= LONG and tail not in (tail.lower(), tail.upper())

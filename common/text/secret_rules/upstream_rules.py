@@ -2,14 +2,15 @@
 
 The rules are in the syntax of RE2. A rule needs one of its keywords near the secret. A
 value that a rule finds by the name of a vendor must look random, because RE2's rules are
-made for files of code, and prose has more words.
+made for files of code, and prose has more words. `unless` and `only` of a rule are its
+author's filters on the value: no pattern of `unless` and each of `only` occurs in a secret.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,10 +23,13 @@ FILE = Path(__file__).with_name("upstream_rules.json")
 # The part between the name of a vendor and the value.
 _BETWEEN = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"""
 _LEAD = r"[\w.-]{0,50}?"
+# What follows a secret: no letter, no digit, and no ending of a file that has a hash as name.
+_AFTER = r"(?![A-Za-z0-9])(?!\.(?:png|jpe?g|gif|svg|ico|webp|css|js|map|woff2?)\b)"
+_VARIANT = re.compile(r"\.\d+\Z")
 _END = r"""(?:\\?['"\x60]|[\s;]|\\[nr]|$)"""
 # Labels of values that are public: the commit of a release, the digest of an image.
 _PUBLIC = re.compile(
-    r"(?:commit|sha\d*|hash|digest|checksum|version|release|\bid|etag|md5|uuid|integrity|revision|ref|build)"
+    r"(?:commit|sha\d*|hash|digest|checksum|version|release|(?:\b|_|client)id|etag|md5|uuid|integrity|revision|ref|build)"
     r"""[\s'"]*(?:=|>|:|,|\|\|)""",
     re.IGNORECASE,
 )
@@ -39,11 +43,13 @@ class UpstreamRule:
     least_entropy: float
     group: int
     by_vendor: bool
+    unless: tuple[re.Pattern[str], ...]
+    only: tuple[re.Pattern[str], ...]
 
 
 def convert(regex: str) -> str:
     """Rewrite a regular expression of RE2 for Python."""
-    regex = regex.replace(_LEAD, "").replace(_END, "(?![A-Za-z0-9])")
+    regex = regex.replace(_LEAD, "").replace(_END, _AFTER)
     regex = regex.replace(r"\z", r"\Z").replace("[:alnum:]", "A-Za-z0-9")
     while (at := regex.find("(?i)", 1)) > 0:
         end = _end_of_group(regex, at)
@@ -81,13 +87,19 @@ def rules() -> tuple[dict[str, Any], ...]:
 def _compile(index: int) -> UpstreamRule:
     row = rules()[index]
     return UpstreamRule(
-        kind=row["id"],
+        kind=_VARIANT.sub("", row["id"]),
         keywords=tuple(row["keywords"]),
         pattern=re.compile(convert(row["regex"]), re.ASCII),
         least_entropy=row["entropy"] or 0,
         group=row.get("group", 0),
         by_vendor=_BETWEEN in row["regex"] or "|[\\n\\r])" in row["regex"],
+        unless=_patterns(row.get("unless", ())),
+        only=_patterns(row.get("only", ())),
     )
+
+
+def _patterns(regexes: Iterable[str]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(convert(regex), re.ASCII) for regex in regexes)
 
 
 @cache
@@ -119,18 +131,25 @@ def find_tokens(text: str, lowered: str, start: int, end: int) -> Iterator[Span]
         for index in _by_keyword()[match[0]]
     }
     for index in sorted(found):
-        rule = _compile(index)
-        for match in rule.pattern.finditer(text, start, end):
-            group = rule.group or next(
-                (n for n, g in enumerate(match.groups(), 1) if g), 0
-            )
-            if _is_secret(rule, match, group):
-                yield Span(*match.span(group), rule.kind)
+        yield from find_by_rule(index, text, start, end)
+
+
+def find_by_rule(index: int, text: str, start: int, end: int) -> Iterator[Span]:
+    """Find the secrets of one rule, whether or not its keywords are in the text."""
+    rule = _compile(index)
+    for match in rule.pattern.finditer(text, start, end):
+        group = rule.group or next((n for n, g in enumerate(match.groups(), 1) if g), 0)
+        if _is_secret(rule, match, group):
+            yield Span(*match.span(group), rule.kind)
 
 
 def _is_secret(rule: UpstreamRule, match: re.Match[str], group: int) -> bool:
     value = match[group]
     if entropy(value) <= rule.least_entropy or placeholders.is_placeholder(value):
+        return False
+    if any(pattern.search(value) for pattern in rule.unless):
+        return False
+    if not all(pattern.search(value) for pattern in rule.only):
         return False
     if not rule.by_vendor:
         return not is_slug(value)

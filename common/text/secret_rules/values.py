@@ -23,6 +23,12 @@ _ALGORITHM = re.compile(
     r"|x509|pkcs\d+|ed25519|curve\d+|v\d{1,3}|p\d{1,3}|level\d|step\d)(?:[-_/.][a-z0-9]{1,12}){0,4}",
     re.IGNORECASE,
 )
+# Names of ciphers: AES-256-GCM, RSA/ECB/OAEPWithSHA-256AndMGF1Padding.
+_CIPHER = re.compile(
+    r"(?>(?>aes|wrap|camellia|aria|x?chacha20|x?salsa20|3?des|ede3?|sm4|rsa|ecdsa|ecdh|pbes2|pbe|hmac|sha-?\d{1,3}|sha|md5"
+    r"|poly1305|oaep|mgf1|pkcs\d{1,2}|nopadding|padding|ecb|cbc|ctr|gcm|ccm|ocb|a\d{3}kw|kw|[hrep]s\d{3}|with|and|\d{3})[-_/+. ]?){2,12}",
+    re.IGNORECASE,
+)
 _SLUG_MARK = re.compile(r"[-_./ ]")
 _NUMBER = re.compile(r"\d{4,12}")
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~|]")
@@ -39,6 +45,8 @@ def is_secret(value: str, kind: str, style: str) -> bool:
     if placeholders.is_placeholder(value) or placeholders.is_plain(value):
         return False
     if placeholders.is_reference(value) or _is_sentence(value):
+        return False
+    if _CIPHER.fullmatch(value):
         return False
     if kind == "pin":
         return style == "json" and bool(_NUMBER.fullmatch(value))
@@ -97,7 +105,7 @@ def _is_key(value: str, kind: str, style: str) -> bool:
         return len(value) >= 20 and not is_slug(value) and bool(_SPECIAL.search(value))
     if kind in STRONG:
         return len(value) >= 8 and not is_slug(value)
-    return not is_slug(value) and (len(value) >= 16 or bool(_SPECIAL.search(value)))
+    return not is_slug(value) and (len(value) >= 12 or bool(_SPECIAL.search(value)))
 
 
 _TECHNICAL = re.compile(

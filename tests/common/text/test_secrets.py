@@ -194,6 +194,20 @@ UNITS = [
     *("?key=", "cookie: a=b; ", "\\\\", "%41", '" + "', "_auth=", "[secret:", "aB3-"),
     *("kind: secret\ndata:\n", "datadog=", "machine a login b password c ", "\u200b"),
     *("-----BEGIN PRIVATE " + "KEY-----", "echo a | docker ", "set the password to "),
+    *(
+        'login(a, "b',
+        "kind: secret\n---\n",
+        "kind: secret\ndata:\n a: |\n  b\n",
+        "FlyV1 a1",
+    ),
+    *(
+        "00D000000000000!a1",
+        "password AESwith",
+        "<password>\n",
+        "password[] = ",
+        "aiven a1",
+    ),
+    *("PasswordAbCdEf", "curl -u a1:", "secret ::= ", "storage key a1", "incoming+a-1"),
 ]
 
 
