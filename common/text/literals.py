@@ -21,6 +21,8 @@ _PATH_ROOTS = (
     "|scripts|src|static|templates|test|tests|tmp|tools|usr|var"
     "|application|audio|image|multipart|text|video"
 )
+# This part of a path has a dot, an underscore, a digit or a star.
+_HAS_MARK = r"(?=(?:[^\W\d_]|[@+~-])*+[._\d*])"
 # The pattern is used with fullmatch on one chunk, so no part needs anchors.
 _CODE_LIKE = re.compile(
     "|".join(
@@ -28,20 +30,20 @@ _CODE_LIKE = re.compile(
             r"--[A-Za-z][\w-]*|-[A-Za-z]",  # flags
             r"\$[A-Za-z_]\w*|@\w[\w./-]*",  # $HOME, @pytest.fixture
             r"[vV]\d[\w.+-]*",  # v10, v1.2.3-rc1
-            r"\d+(?:\.\d+){2,}[\w.+-]*|\d+\.\d+[a-z]+\d*",  # 1.2.3, 10.0.0.1, 3.14rc1
+            r"\d+\.\d+\.\d[\w.+-]*|\d+\.\d+[a-z]+\d*",  # 1.2.3, 10.0.0.1, 3.14rc1
             r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?",  # 2026-01-31
             r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",  # alice@example.org
             r"[A-Za-z]:\\.+",  # C:\Users
             r"(?:~|\.{0,2})/(?=/*[\w@.*])[\w@.+*~/-]*[\w*/]",  # /etc/hosts, ./run, ../lib
             r"[\w@.+*~-]+/[\w@.+*~-]+(?:/[\w@.+*~-]*)+",  # a/b/c
             r"[\w@.+*~-]+/",  # handlers/
-            r"[\w@.+~-]*[._\d*][\w@.+*~-]*/[\w@.+*~-]+",  # conftest.d/x, my_app/x
-            r"[\w@.+~-]+/[\w@.+*~-]*[._\d*][\w@.+*~-]*",  # docs/index.md, HTTP/2
+            rf"{_HAS_MARK}[\w@.+*~-]+/[\w@.+*~-]+",  # conftest.d/x, my_app/x
+            rf"[\w@.+~-]+/{_HAS_MARK}[\w@.+*~-]+",  # docs/index.md, HTTP/2
             rf"(?:{_PATH_ROOTS})/[\w-]+",
             r"\w+(?:(?:::|->|#)\w+)+(?:\.\w+)*",  # std::vec, a->b, Class#method
             r"(?!(?:[A-Za-z]\.)+[A-Za-z]$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+",  # os.path, x.py
             r"\.[A-Za-z][\w.-]+",  # .env, .github
-            r"[\w-]*(?:[^\W_]_+[^\W_]|__(?=\w*[^\W_]))[\w.-]*|_\w*[^\W_]",  # snake_case, __init__, MY_KEY
+            r"(?=[\w-]*?(?:[^\W_]_++|(?<!_)__++)[^\W_])[\w.-]+|_\w*[^\W_]",  # snake_case, __init__, MY_KEY
             r"(?![A-Z]+s$)(?=\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]))[\w+-]+",  # camelCase, SQLite
             r"[A-Za-z][A-Za-z-]*\d[\w.+-]*",  # E1101, utf-8, CVE-2024-1, python3
             r"(?=[0-9a-f-]*\d)(?=[0-9-]*[a-f])[0-9a-f-]{7,}",  # commits, digests, UUIDs

@@ -254,7 +254,7 @@ def _continuation(rows: Sequence[str], at: int, *, is_fence_open: bool) -> list[
 
 def _opens_fence(row: str) -> bool:
     """Whether the first row of a rule opens a block of code at the end of the row."""
-    return re.search(r"(?:`{3,}|~{3,})\w*\s*$", row) is not None
+    return re.search(r"(?:(?<!`)`{3,}+|(?<!~)~{3,}+)\w*+\s*+$", row) is not None
 
 
 def _closes(rows: Sequence[str], at: int) -> bool:

@@ -11,7 +11,7 @@ import re
 from common.text import literals
 from playbook.rule_text import text_gates, text_patterns
 
-_SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\s*\n\s*")
+_SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s++(?=[^a-z\s])|(?<!\s)[^\S\n]*+\n\s*+")
 # Two sentences that share this much of their specific words are about the same subject.
 # If such sentences name different values, they contradict each other.
 SAME_SUBJECT = 0.5

@@ -32,7 +32,7 @@ _COMMANDS = (
     _rule(
         "password",
         "mysql|mariadb",
-        rf"\b(?:mysql\w*|mariadb[\w-]*)\b{_REST}\s-(?-i:p){_WORD}",
+        rf"\b(?:mysql|mariadb)\w{{0,60}}+{_REST}\s-(?-i:p){_WORD}",
     ),
     _rule(
         "password",

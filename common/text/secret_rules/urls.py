@@ -15,7 +15,10 @@ _SLASH = re.compile(r"[/?#]")
 _PORT = re.compile(r"\d{1,5}(?=[/?#]|$)")
 _WEB = ("http", "https", "ws", "wss", "git", "svn")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}\Z")
-_HOST = re.compile(r"[\w.\-\[\]:%{}$*()]+(?:,[\w.\-:]+)*(?=[/?#\s'\"<>`;,)]|\Z|\\)")
+# A name that is longer than any host is one too: what follows it does not matter.
+_HOST = re.compile(
+    r"[\w.\-\[\]:%{}$*()](?:[\w.\-\[\]:%{}$*(]{255}|[\w.\-\[\]:%{}$*(]{0,254}+(?=[/?#\s'\"<>`;,)\\]|\Z))"
+)
 # The user and password of MySQL's drivers: user:password@tcp(host:3306)/database.
 _DRIVER = re.compile(
     r"(?<![\w.-])[\w.-]{1,64}:(?P<secret>[^\s:@/'\"]{1,128})@(?:tcp|udp|unix)\("

@@ -16,7 +16,7 @@ _SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    r"\d+(?:\.\d+)*(?:ms|s|m|h|d|px|kb|mb|gb|k|x|%|st|nd|rd|th|-?\w*(?:bits?|bytes?|chars?|characters|digits?))?"
+    r"\d++(?:\.\d++)*+(?:ms|s|m|h|d|px|kb|mb|gb|k|x|%|st|nd|rd|th|-?\w*(?:bits?|bytes?|chars?|characters|digits?))?"
 )
 _ALGORITHM = re.compile(
     r"(?:sha-?\d+|md5|bcrypt|argon2\w*|pbkdf2|scrypt|base-?\d\d|utf-?\d+|aes-?\d*|rsa-?\d*|[hrep]s\d{3}|oauth\d?|http\d?|ipv\d"
