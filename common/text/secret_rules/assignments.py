@@ -36,7 +36,9 @@ _BEFORE = re.compile(r"[\w.\-]{0,64}\Z")
 NAME_LENGTH = 64
 # Functions that take a secret: setPassword("x"), .password("x"), with_token("x").
 _SETTER = re.compile(
-    r"(?:\b(?:set|with|add)_?|[.\s])(?:[A-Za-z_]{0,40})\Z", re.IGNORECASE
+    r"(?:\b(?:set|with|add)_?|[.\s](?!(?:get|read|fetch|find|load|check|verify|validate|has|is|delete|remove|reset)_?))"
+    r"(?:[A-Za-z_]{0,40})\Z",
+    re.IGNORECASE,
 )
 _CLOSE = r"(?P<close>\\{0,3}[\"'`]?\)?\]?\\{0,3})"
 # A type between a name and its value: Python's and Rust's, Go's, an array of C.
@@ -87,6 +89,8 @@ def _span_of(text: str, stem: int, match: re.Match[str]) -> Span | None:
         start = spaced.start()
     if text[start - 1 : start] == ":" and match["separator"] == ":":
         return None  # the name of a resource: arn:aws:secretsmanager:…:secret:name
+    if text[max(start - 4, 0) : start] in ("--- ", "=== "):
+        return None  # the result of a test: --- PASS: TestLogin/case_2
     kind = names.classify(text[start : match.start("close")].replace(" ", "_"))
     if not kind or not _is_separated(match):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from common.text.secret_rules import placeholders, values
-from common.text.secret_rules.spans import Span, has_digit, is_random
+from common.text.secret_rules.spans import Span, has_digit, is_random, is_slug
 
 _WORD = r"(?P<open>[\"'])?(?P<secret>(?(open)[^\"'\n]{1,256}|[^\s\"'`|<>&;]{1,256}))"
 _REST = r"(?:[^\n|&;]|\\\n){0,300}?"  # the arguments before, up to a pipe
@@ -183,7 +183,7 @@ _LOGIN_PASSWORD = re.compile(
 )
 
 _NOUN = re.compile(
-    r"(?<![\w-])(?<!\w:)(?:passwort|pass(?:word|phrase|code|wd)?|kennwort|pwd|pw|secret(?: key)?|api[ -]?key|access key"
+    r"(?<![\w-])(?<!\w:)(?<!--- )(?<!=== )(?:passwort|pass(?:word|phrase|code|wd)?|kennwort|pwd|pw|secret(?: key)?|api[ -]?key|access key"
     r"|token|credentials?|contraseña|mot de passe|senha|wachtwoord|parola|пароль|密码|パスワード)"
 )
 _FOR = r"(?:[ \t]{1,2}(?:for|of|to|on|für|de|von|para)[ \t]{1,2}(?:[^\s:=]{1,40}[ \t]{1,2}){0,4}?[^\s:=]{1,40}?)?"
@@ -196,6 +196,26 @@ _IS = (
 _VALUE = r"(?P<open>[\"'`\u201c\u2018\xab])?(?P<secret>(?(open)[^\"'`\u201d\u2019\xbb\n]{1,128}|[^\s\"'`<>]{1,256}))"
 _SAID = re.compile(rf"{_FOR}{_IS}{_VALUE}", re.IGNORECASE)
 _WITH = re.compile(rf"[ \t]{{1,2}}{_VALUE}", re.IGNORECASE)
+_PASSWORDS = frozenset(
+    {
+        "password",
+        "passwort",
+        "passphrase",
+        "passcode",
+        "passwd",
+        "kennwort",
+        "pwd",
+        "pw",
+    }
+    | {"contraseña", "mot de passe", "senha", "wachtwoord", "parola", "пароль", "密码"}
+    | {"パスワード", "credentials", "credential"}
+)
+# The word `pass` after a user is a password: `login bob pass x`.
+_ACCOUNT = re.compile(
+    r"\b(?:user(?:name)?|login|account)[ \t:=]{1,3}\S{1,64}[ \t,/]{1,3}\Z",
+    re.IGNORECASE,
+)
+ACCOUNT = 96
 _LOGIN = re.compile(
     r"\b(?:credentials?|creds|logins?|log ?in|sign ?in|login data|zugangsdaten|account)\b[\s:=]{1,3}(?:(?:is|are|as|with|using|sind|mit)\s{1,2})?"
     r"[\"'`(]?[\w.@+-]{2,64}\s{0,2}[:/]\s{0,2}(?P<open>[\"'`])?(?P<secret>[^\s\"'`<>),;]{4,128})",
@@ -230,7 +250,7 @@ def _find_arguments(rule: CommandRule, text: str) -> Iterator[Span]:
         if (
             not placeholders.is_placeholder(value)
             and not placeholders.is_reference(value)
-            and not value.startswith(("$", "-", "%", "{{"))
+            and not value.startswith(("$", "-", "%", "{{", "//"))
         ):
             yield Span(*match.span("secret"), rule.kind)
 
@@ -261,10 +281,15 @@ _LOGIN_HINTS = (
 
 def _find_prose(text: str, lowered: str) -> Iterator[Span]:
     for noun in _NOUN.finditer(lowered):
-        for pattern, least in ((_SAID, 4), (_WITH, 6)):
-            match = pattern.match(text, noun.end())
-            if match and (span := _prose_span(match, least)):
-                yield span
+        if (said := _SAID.match(text, noun.end())) and (span := _prose_span(said, 4)):
+            yield span
+        follows = _WITH.match(text, noun.end())
+        if (
+            follows
+            and _is_named(text, noun, follows["secret"])
+            and (span := _prose_span(follows, 6))
+        ):
+            yield span
     for hint in _LOGIN_HINTS:
         if hint in lowered:
             spans = (_prose_span(match, 5) for match in _LOGIN.finditer(text))
@@ -272,11 +297,22 @@ def _find_prose(text: str, lowered: str) -> Iterator[Span]:
             return
 
 
+def _is_named(text: str, noun: re.Match[str], value: str) -> bool:
+    """Return whether a noun names the value after it: `password x`, not `pass args1 on`.
+
+    `secret tls-2025` and `token item-3` are names of things.
+    """
+    if noun[0] == "pass":
+        return bool(_ACCOUNT.search(text, max(noun.start() - ACCOUNT, 0), noun.start()))
+    return noun[0] in _PASSWORDS or not is_slug(value)
+
+
 def _prose_span(match: re.Match[str], least: int) -> Span | None:
     value = match["secret"]
     quoted = bool(match["open"])
     if not quoted:
         value = value.rstrip(".,;:?)]}")
+        value = value.removesuffix("**")  # the end of bold text
         value = value[:-1] if value.endswith("!") and value[:-1].isalpha() else value
     if len(value) < least or not _is_said(value, quoted):
         return None

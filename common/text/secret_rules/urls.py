@@ -111,8 +111,11 @@ def find_secrets(text: str, lowered: str) -> Iterator[Span]:
         yield from _find_parameters(text)
     for kind, hint, pattern in _WEBHOOKS:
         if hint in lowered:
-            for match in pattern.finditer(text):
-                yield Span(*match.span("secret"), kind)
+            yield from (
+                Span(*match.span("secret"), kind)
+                for match in pattern.finditer(text)
+                if not placeholders.is_placeholder(match["secret"].rpartition("/")[2])
+            )
 
 
 def _find_passwords(text: str) -> Iterator[Span]:

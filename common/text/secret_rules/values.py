@@ -29,6 +29,8 @@ _CIPHER = re.compile(
     r"|poly1305|oaep|mgf1|pkcs\d{1,2}|nopadding|padding|ecb|cbc|ctr|gcm|ccm|ocb|a\d{3}kw|kw|[hrep]s\d{3}|with|and|\d{3})[-_/+. ]?){2,12}",
     re.IGNORECASE,
 )
+# The name of a variable: MACOS_SIGN_PASSWORD.
+_CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z]{2,}){1,8}")
 _SLUG_MARK = re.compile(r"[-_./ ]")
 _NUMBER = re.compile(r"\d{4,12}")
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~|]")
@@ -46,7 +48,7 @@ def is_secret(value: str, kind: str, style: str) -> bool:
         return False
     if placeholders.is_reference(value) or _is_sentence(value):
         return False
-    if _CIPHER.fullmatch(value):
+    if _CIPHER.fullmatch(value) or _CONSTANT.fullmatch(value):
         return False
     if kind == "pin":
         return style == "json" and bool(_NUMBER.fullmatch(value))
@@ -110,7 +112,7 @@ def _is_key(value: str, kind: str, style: str) -> bool:
 
 _TECHNICAL = re.compile(
     r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+|[\w.]+\(.*|[\w-]+\.(?:py|js|ts|md|json|txt|ya?ml|go|rs)(?::\d+)?|(?:line|step|version|rfc|issue|pr|v)[-_#]?\d[\w.]*"
-    r"|#?\d{1,6}|\d{4}-\d\d-\d\d\S*|[A-Z]{2,10}-\d{1,6}|[a-z]+_[a-z_]+\d{0,2}|[a-z]+-[a-z-]+\d{0,2}|\w+=.*|\w+:/.*|/\S*|\d+[/x:]\d+\S*",
+    r"|#?\d{1,6}|\d{4}-\d\d-\d\d\S*|[A-Z]{2,10}-\d{1,6}|[a-z]+_[a-z_]+\d{0,2}|[a-z]+-[a-z-]+\d{0,2}|\w+=.*|\w+:/.*|/\S*|\d+[/x:]\d+\S*|\d+\u2192.*",
 )
 
 
