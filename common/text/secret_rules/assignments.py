@@ -10,12 +10,13 @@ from common.text.secret_rules.spans import Span
 
 # Every secret-like name has one of these; the text is in lower case.
 _STEMS = re.compile(
-    r"pass|pwd|psw|secret|token|key|auth|cred|cookie|kennwort|senha|contrase|bearer|jwt|(?<![a-z0-9])pw|salt|sess|_pat\b|sid\b"
+    r"pass|pwd|psw|secret|token|key|auth|cred|cookie|kennwort|senha|contrase|bearer|jwt|psk|(?<![a-z0-9])pw|salt|sess|_pat\b|sid\b"
 )
 HINTS = (
     "pass",
     "pw",
     "psw",
+    "psk",
     "secret",
     "token",
     "key",
@@ -105,7 +106,7 @@ def _is_separated(match: re.Match[str]) -> bool:
     is_list = separator.startswith(",") or "value" in separator
     if separator == ">":
         before = match.string[max(match.start() - 80, 0) : match.start()]
-        is_tag = re.search(r"<[\w:.-]{0,64}\Z", before)
+        is_tag = re.search(r"<[\w:.\-\"'= ]{0,80}\Z", before)
         return bool(is_tag) and bool(_END_TAG.match(match.string, match.end()))
     if separator == "(":
         return bool(

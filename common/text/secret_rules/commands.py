@@ -34,6 +34,29 @@ _COMMANDS = (
         "mysql|mariadb",
         rf"\b(?:mysql|mariadb)\w{{0,60}}+{_REST}\s-(?-i:p){_WORD}",
     ),
+    # Calls with a user and a password: auth=("bob", "x"), HTTPBasicAuth("bob", "x").
+    _rule(
+        "password",
+        "auth|credentials(|getconnection(",
+        r"\b(?:auth\s{0,4}=\s{0,4}\(|\w{0,40}(?:basic_?auth|credentials)\w{0,20}\(|getConnection\([^,\n]{1,128},)"
+        r"\s{0,8}[\"'][^\"'\n]{1,64}[\"']\s{0,4},\s{0,8}(?P<open>[\"'])(?P<secret>[^\"'\n]{4,128})[\"']",
+    ),
+    _rule(
+        "password",
+        "jdbc:oracle",
+        r"jdbc:oracle:\w{1,10}:[\w.-]{1,64}/(?P<secret>[^\s@\"'/]{1,128})@",
+    ),
+    _rule(
+        "password", "ssh-keygen", rf"\bssh-keygen\b{_REST}\s-(?-i:N|P)\s{{0,4}}{_WORD}"
+    ),
+    _rule("password", "wifi:", r"\bWIFI:(?:[^\n]{0,80};)?P:(?P<secret>[^;\n]{8,64});"),
+    # A name and a value with a space between them.
+    _rule(
+        "secret",
+        "#define|setx",
+        r"(?:#\s?define|\bsetx)\s{1,8}\w{0,40}(?:key|token|secret|passwd|password|pass|pwd)\s{1,8}"
+        r"(?P<open>[\"'])?(?P<secret>(?(open)[^\"'\n]{6,512}|(?=[^\s\"']*\d)[^\s\"'(]{8,512}(?!\()))",
+    ),
     _rule(
         "password",
         "login(|log_in(|authenticate(|signin(|sign_in(",

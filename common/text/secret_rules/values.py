@@ -30,7 +30,7 @@ _CIPHER = re.compile(
     re.IGNORECASE,
 )
 # The name of a variable: MACOS_SIGN_PASSWORD.
-_CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z]{2,}){1,8}")
+_CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z]{2,}\d{0,2}){1,8}")
 _SLUG_MARK = re.compile(r"[-_./ ]")
 _NUMBER = re.compile(r"\d{4,12}")
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~|]")
@@ -85,6 +85,8 @@ def _is_password(value: str, style: str) -> bool:
 def _is_key(value: str, kind: str, style: str) -> bool:
     """Return whether a value is a token, a key or a secret: it has a digit, or is no word."""
     if len(value) < 6 or value.isdigit():
+        return False
+    if kind in ("token", "api-key") and " " in value.strip():
         return False
     if style == "json" and not _MEASURE.fullmatch(value):
         if has_digit(value) and has_letter(value):

@@ -208,6 +208,14 @@ UNITS = [
         "aiven a1",
     ),
     *("PasswordAbCdEf", "curl -u a1:", "secret ::= ", "storage key a1", "incoming+a-1"),
+    *(
+        'auth=("a", "b',
+        "getConnection(a,",
+        "jdbc:oracle:x:a/",
+        "WIFI:a;P:",
+        "ssh-keygen -N ",
+    ),
+    *("#define key ", "setx key1", '<property name="password">'),
 ]
 
 
