@@ -217,7 +217,7 @@ def _hide_mark(mark: re.Match[str]) -> str:
 
 def _join_words(phrase: str) -> str:
     """Join the words of a phrase, and break each tag after its first character."""
-    phrase = re.sub(HIDDEN, lambda m: f"U+{ord(m[0]):04X}", phrase)
+    phrase = re.sub(HIDDEN, lambda m: f"U+{ord(m[0][0]):04X}", phrase)
     phrase = re.sub(r"\s+", DOT, phrase.strip())
     result = re.sub(r'[<\[{"#](?=[^·])', rf"\g<0>{DOT}", phrase)
     if DOT in result:

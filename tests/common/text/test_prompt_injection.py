@@ -108,3 +108,7 @@ def test_a_disguised_or_translated_phrase_is_found_and_defused(text):
 )
 def test_ordinary_text_has_no_injection(text):
     assert prompt_injection.find_injections(text) == ()
+
+
+def test_a_run_of_invisible_characters_becomes_the_name_of_its_first():
+    assert "U+00AD" in prompt_injection.defuse("a\u00ad\u00ad\u00adb")
