@@ -29,7 +29,7 @@ _SECRET_DATA = re.compile(
 _ENTRY = re.compile(
     r"(?P<indent>[ \t]{1,32})[\w.\-\"']{1,128}:[ \t]+[\"']?(?P<secret>[^\s\"'#{|>]{4,8192})[\"']?[^\n]*(?:\n|\Z)"
 )
-_COMMENT = re.compile(r"[ \t]{0,32}(?:#[^\n]*)?\n")
+_COMMENT = re.compile(r"^[ \t]{0,32}(?:#[^\n]*)?\n", re.MULTILINE)
 # A value of several lines: `key: |`, then lines that are indented more than the key.
 _BLOCK_HEAD = re.compile(
     r"(?P<indent>[ \t]{1,32})[\w.\-\"']{1,128}:[ \t]+[|>][-+\d]{0,2}[ \t]*\n"
