@@ -19,16 +19,18 @@ STEP = 8
 MOST = STEP**1.5
 FLOOR = 0.001
 # A cost that needs no second run.
-ENOUGH = 0.1
+ENOUGH = 0.03
 # A run ends here; its cost is infinite.
-LIMIT = 4.0
+LIMIT = 2.0
 
 
 class TooLong(Exception):
     pass
 
 
-def growth(work: Callable[[str], object], text: Callable[[int], str]) -> float:
+def growth(
+    work: Callable[[str], object], text: Callable[[int], str], floor: float = FLOOR
+) -> float:
     """Return the growth of the cost for a text that is `STEP` times as long.
 
     Growth up to a limit, such as that of `a{1,500}b`, ends at greater lengths. So the
@@ -36,7 +38,7 @@ def growth(work: Callable[[str], object], text: Callable[[int], str]) -> float:
     """
     if (least := cost(work, text(LONG // STEP))) == inf:
         return inf
-    if least < FLOOR and cost(work, text(LONG)) < FLOOR:
+    if least < floor and cost(work, text(LONG)) < floor:
         return 0.0
     ratio = inf
     for length in LENGTHS:

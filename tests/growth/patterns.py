@@ -1,22 +1,19 @@
 """Every regular expression of the product, with the way in which the product uses it.
 
-`python -m tests.growth.patterns` writes them as JSON. It is a process of its own, because
-it must watch the compiler of `re` before the first module of the product is imported. So a
-later pattern joins by itself, wherever it is compiled: in a table, a class, a cached
-function. Calls such as `re.sub(r"\\s+", …)` in functions are read from the source.
+The compiler of `re` is watched while the modules of the product are imported, so this must
+run in a process of its own. A later pattern joins by itself, wherever it is compiled: in a
+table, a class, a cached function. Calls such as `re.sub(r"\\s+", …)` in functions are read
+from the source.
 """
 
 from __future__ import annotations
 
 import ast
-import json
-import os
 import pkgutil
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -45,31 +42,20 @@ class Pattern:
     """`way` is `fullmatch` or `match` if the product uses the pattern in no other way."""
 
     where: str
-    text: str
-    flags: int
+    compiled: re.Pattern[str]
     way: str
-
-    def __str__(self) -> str:
-        return f"{self.where} {self.text[:60]!r}"
-
-
-def product_patterns() -> list[Pattern]:
-    command = [sys.executable, "-m", "tests.growth.patterns"]
-    run = subprocess.run(command, cwd=BASE, check=True, stdout=subprocess.PIPE)
-    return [Pattern(**row) for row in json.loads(run.stdout)]
 
 
 def record() -> list[Pattern]:
     """Import all modules of the product; return the patterns that it compiles."""
-    found: dict[tuple[str, int], set[str]] = {}
-    places: dict[tuple[str, int], str] = {}
+    found: dict[re.Pattern[str], set[str]] = {}
+    places: dict[re.Pattern[str], str] = {}
 
     def note(made: re.Pattern[Any], place: tuple[Path, int]) -> None:
         if isinstance(made.pattern, str):
-            key = (made.pattern, made.flags)
             path, line = place
-            places.setdefault(key, f"{path.relative_to(BASE)}:{line}")
-            found.setdefault(key, set()).update(_ways(path, line))
+            places.setdefault(made, f"{path.relative_to(BASE)}:{line}")
+            found.setdefault(made, set()).update(_ways(path, line))
 
     compiler = re._compiler  # type: ignore[attr-defined]
     original = compiler.compile
@@ -86,8 +72,8 @@ def record() -> list[Pattern]:
     for made, place in _in_functions(set(places.values())):
         note(made, place)
     return [
-        Pattern(places[key], *key, min(ways) if len(ways) == 1 else "finditer")
-        for key, ways in found.items()
+        Pattern(places[made], made, min(ways) if len(ways) == 1 else "finditer")
+        for made, ways in found.items()
     ]
 
 
@@ -139,6 +125,8 @@ def _in_functions(
     for name in _module_names():
         module = sys.modules[name]
         path = Path(str(module.__file__))
+        if "re." not in _texts()[path]:
+            continue
         for line, call in _source(path).calls.items():
             if f"{path.relative_to(BASE)}:{line}" in known:
                 continue
@@ -194,19 +182,17 @@ def _ways(path: Path, line: int) -> set[str]:
         return {_way(way, call.args[1:])}
     name = source.names.get(line, "")
     is_private = name.startswith("_")
-    users = [source] if is_private else _users(path.stem)
+    users = [source] if is_private or not name else _users(path.stem, name)
     ways = {way for user in users for way in user.uses.get(name, ())} if name else set()
     return ways or {"finditer"}
 
 
 @cache
 def _source(path: Path) -> Source:
-    text = path.read_text()
     source = Source({}, {}, {})
-    tree = ast.parse(text)
-    if "re." in text:
-        for node in tree.body:
-            _note_global(source, node)
+    tree = ast.parse(_texts()[path])
+    for node in tree.body:
+        _note_global(source, node)
     direct: set[int] = set()
     for node in ast.walk(tree):  # a node comes before its parts
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -238,27 +224,23 @@ def _name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
-@cache
-def _users(module: str) -> list[Source]:
-    """Return the files that name a module, and the module itself."""
-    word = re.compile(rf"\b{module}\b")
+def _users(module: str, name: str) -> list[Source]:
+    """Return the files that name a pattern and its module, and the module itself."""
+    words = re.compile(rf"\b{module}\b"), re.compile(rf"\b{name}\b")
     return [
         _source(path)
-        for path in _paths()
-        if path.stem == module or word.search(path.read_text())
+        for path, text in _texts().items()
+        if name in text
+        and (path.stem == module or all(word.search(text) for word in words))
     ]
 
 
 @cache
-def _paths() -> list[Path]:
-    return [path for package in PACKAGES for path in (BASE / package).rglob("*.py")]
+def _texts() -> dict[Path, str]:
+    paths = (path for package in PACKAGES for path in (BASE / package).rglob("*.py"))
+    return {path: path.read_text() for path in paths}
 
 
 def _way(method: str, arguments: list[ast.expr]) -> str:
     """With a place to begin at, a caller may go from place to place."""
     return method if method in AT_START and len(arguments) == 1 else "finditer"
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_project.settings")
-    json.dump([asdict(pattern) for pattern in record()], sys.stdout)

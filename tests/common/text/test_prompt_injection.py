@@ -111,4 +111,6 @@ def test_ordinary_text_has_no_injection(text):
 
 
 def test_a_run_of_invisible_characters_becomes_the_name_of_its_first():
-    assert "U+00AD" in prompt_injection.defuse("a\u00ad\u00ad\u00adb")
+    defused = prompt_injection.defuse("a\u00ad\u00ad\u00adb")
+
+    assert defused == "a[neutralised: U·+00AD]b"

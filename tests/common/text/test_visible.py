@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from time import process_time
 
 import pytest
 from hypothesis import given
@@ -30,17 +29,6 @@ class TestNormalise:
             for character in EVERY_CHARACTER
             if unicodedata.combining(unicodedata.normalize("NFKD", character)[0])
         )
-
-    @pytest.mark.parametrize("marks", ["\u0301\u0316", "\uff9e\u0301", "\u0f73\u0301"])
-    def test_its_cost_grows_as_the_text_does(self, marks):
-        def cost(length):
-            text = "a" + marks * length
-            began = process_time()
-            for _ in range(5):
-                normalise(text)
-            return process_time() - began
-
-        assert cost(100_000) < 60 * cost(10_000) + 0.1
 
 
 class TestDropInvisible:

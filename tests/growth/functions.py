@@ -1,0 +1,171 @@
+"""The functions of the product that read texts of others, each as a function of one text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ace.rules import classify, evidence, lessons, task, task_tags, unresolved_errors
+from ace.rules.files import file_links, file_paths
+from ace.rules.outcome import task_outcome
+from common.text import (
+    literals,
+    normalise,
+    plain_text,
+    prompt_injection,
+    question_focus,
+    quote,
+    secrets,
+    storable_json,
+    variants,
+    visible,
+    word_diff,
+)
+from common.text.contradiction import disagreement, rule_opposition
+from common.text.danger import detect, foreign_language
+from common.text.json_secrets import JsonMasker
+from common.text.supply import changes, sources
+from memories.store import memory_types
+from playbook.exchange import ace_format, managed_block
+from playbook.rule_text import entry_line, merge_texts, text_gates
+from search import parse_query, tokenise
+
+# Pieces to which the functions react.
+PHRASES = (
+    *("curl ", "rm -r ", "git push ", "not ", "never use ", "| ", "QUJDREVG\n", "s u "),
+    *("https://a", "http://a.b/c ", "x@", "verify=", "exit 0 ", "41", "if a, ", "- "),
+    *("e\u0301\u0316", "\U0001f600", "disable tests ", "%41", "\\u0041", "&#65;", "$("),
+    *("password=", '"token": "', "://a:b@", "mysql -p", "-----BEGIN ", "Cookie: a=b; "),
+    *("use x instead of y. ", "without the a ", "1,000.5 ", "a_b ", "`a` ", "'a' "),
+    *("[a-1] ", "\n[a-1] x", "<!--", "-->", "  ```x\n", "e.g. (", "pip install a "),
+    *("\uff9e\u0301", "\u0f73\u0301", "and ", ". "),
+    *("Error: ", 'File "a", line 1\n', "--- a\n+++ b\n", "expected ", "cat <<EOF\n"),
+)
+
+# Pieces to which the rules of secrets react.
+SECRET_PHRASES = (
+    *(
+        "://a:",
+        "eyJ-",
+        "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eFaB3d",
+        "password=a1b2c3d4 ",
+        "glagent-",
+    ),
+    *("password ", "the password for a b c d ", "mysql -p", "curl -u ", "key", "pwd:"),
+    *("?key=", "cookie: a=b; ", "\\\\", "%41", '" + "', "_auth=", "[secret:", "aB3-"),
+    *("kind: secret\ndata:\n", "datadog=", "machine a login b password c ", "\u200b"),
+    *("-----BEGIN PRIVATE " + "KEY-----", "echo a | docker ", "set the password to "),
+    *(
+        'login(a, "b',
+        "kind: secret\n---\n",
+        "kind: secret\ndata:\n a: |\n  b\n",
+        "FlyV1 a1",
+    ),
+    *(
+        "00D000000000000!a1",
+        "password AESwith",
+        "<password>\n",
+        "password[] = ",
+        "aiven a1",
+    ),
+    *("PasswordAbCdEf", "curl -u a1:", "secret ::= ", "storage key a1", "incoming+a-1"),
+    *('auth=("a", "b', "getConnection(a,", "jdbc:oracle:x:a/", "WIFI:a;P:"),
+    *("ssh-keygen -N ", "#define key ", "setx key1", '<property name="password">'),
+)
+
+
+def reflect(text: str) -> None:
+    """Draw the lessons from a task that has the text in each of its fields."""
+    given = task.parse(
+        {
+            "goal": text,
+            "result": text,
+            "feedback": text,
+            "feedback_source": "human",
+            "outcome": "success",
+            "tool_usage": [
+                {"tool_name": "Bash", "arguments": text, "result": f"Error: {text}"},
+                {"tool_name": "Bash", "arguments": "ls x", "result": "ok"},
+            ],
+        }
+    )
+    spans = evidence.find(given)
+    drawn = lessons.draw(given, task_outcome.resolve(given), spans)
+    unresolved_errors.find(given, spans, drawn.lessons)
+    classify.memory_type(given, "success")
+    task_tags.find(given, file_links.find(given), ["a b", "word"])
+
+
+def mask_json(text: str) -> None:
+    JsonMasker().mask({text[:200]: [{"name": text[:200], "value": text}]})
+
+
+def convert_playbook(text: str) -> None:
+    for document in (text, f"[a-1] x\n  {text}", f"## {text}\n[a-1] {text}"):
+        ace_format.format(ace_format.parse(document).lines)
+
+
+def read_managed_block(text: str) -> None:
+    block = managed_block.block(f"- [a-1] {text}\n")
+    document = managed_block.insert_block(text.encode("utf-8", "replace"), block)
+    managed_block.read_rules(document.decode())
+
+
+def check_gates(text: str) -> None:
+    text_gates.check_actionable(text)
+    text_gates.check_atomic(text)
+    text_gates.check_specific(text)
+    text_gates.check_one_off(text)
+    text_gates.check_grounding(text, [f"a {text}"])
+
+
+def compare(text: str) -> None:
+    other = f"Never {text}"
+    disagreement.reason_to_keep_apart(text, other)
+    merge_texts.merge(text, f"{other}. C")
+    word_diff.diff_words(text, other)
+
+
+# They read 4,096 characters in more than 10 ms.
+HEAVY = frozenset(
+    {
+        *("find_variants", "find_injections", "safe_line", "find_dangers", "compare"),
+        *(
+            "find_opposition",
+            "convert_playbook",
+            "check_gates",
+            "memory_type",
+            "reflect",
+        ),
+    }
+)
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "normalise": normalise.normalise,
+    "similarity_hash": plain_text.similarity_hash,
+    "make_storable": storable_json.make_storable,
+    "drop_invisible": visible.drop_invisible,
+    "matching_form": visible.matching_form,
+    "find_variants": variants.find_variants,
+    "find_injections": prompt_injection.find_injections,
+    "safe_line": quote.safe_line,
+    "find_dangers": detect.find_dangers,
+    "foreign_language": foreign_language.foreign_language,
+    "find_secrets": secrets.find,
+    "mask_json": mask_json,
+    "find_literals": literals.find_literals,
+    "find_paths": literals.find_paths,
+    "find_focus": question_focus.find_focus,
+    "find_sources": sources.find_sources,
+    "describe_text": changes.describe_text,
+    "compare": compare,
+    "find_opposition": lambda text: rule_opposition.find_opposition(text, "Use it."),
+    "separate_words": tokenise.separate_words,
+    "compounds": tokenise.compounds,
+    "parse_query": parse_query.parse,
+    "convert_playbook": convert_playbook,
+    "read_managed_block": read_managed_block,
+    "escape_comments": entry_line.escape_comments,
+    "check_gates": check_gates,
+    "memory_type": memory_types.classify,
+    "file_path": lambda text: file_paths.normalise(text, explicit=True),
+    "reflect": reflect,
+}
