@@ -85,13 +85,15 @@ def _foreign_script(text: str) -> str:
 def _foreign_words(words: list[str]) -> str:
     """Return the language whose function words are more than the English ones.
 
+    A word counts once. One that English shares with another language does not count.
     Words with accents, and words that only the tables of other languages have, count too.
     """
     plain = [matching_form(word).text for word in words]
-    english = sum(word in _english_words() for word in plain)
+    both = _english_words() & _function_words().keys()
+    english = len(set(plain) & _english_words() - both)
     languages = Counter(
         language
-        for word in set(plain)
+        for word in set(plain) - both
         if len(word) > 1
         for language in _function_words().get(word, ())
     )
@@ -135,12 +137,12 @@ def _english_words() -> frozenset[str]:
 
 @cache
 def _function_words() -> dict[str, tuple[str, ...]]:
-    """Return the languages of each function word that English does not have."""
+    """Return the languages of each function word of another language than English."""
     languages: dict[str, list[str]] = {}
     language = ""
     for line in read_lines("function_words"):
         if line.startswith("# "):
             language = line[2:].split(",")[0]
-        elif line not in _english_words():
+        else:
             languages.setdefault(line, []).append(language)
     return {word: tuple(found) for word, found in languages.items()}
