@@ -12,40 +12,50 @@ from functools import cache
 from common.text.danger.phrases import SENTENCE_END
 from common.text.danger.word_tables import read_lines
 
-# Words that forbid what follows them.
+# Words that forbid what follows them: `rule` an action, `noun` the next words, `refusal`
+# and `absence` what they name. `fact` says what does not happen.
 _NEGATOR = re.compile(
-    r"\b(?:(?P<weak>never|do not|does not|don't|dont|doesn't|must not|mustn't|should not"
-    r"|shouldn't|may not|can not|cannot|can't|cant|will not|won't|wont|not to|nobody (?:may|should|can)"
-    r"|no one (?:may|should|can)|nor|neither|no longer|is not|are not|isn't|aren't|not|no"
-    r"|niemals|nie|nicht|keinesfalls|kein|keine|jamais|nunca|mai|nooit|nigdy|aldrig"
-    r"|niet|asla|sakin)"
-    r"|(?P<strong>avoid(?:s|ed|ing)?|refus(?:e|es|ing)|reject(?:s|ing)?|forbids?"
+    r"\b(?:(?P<rule>never|do not|don't|dont|must not|mustn't|should not"
+    r"|shouldn't|may not|not to|nobody (?:may|should|can)|no one (?:may|should|can)"
+    r"|nor|neither|no longer|not|niemals|nie|nicht|keinesfalls|jamais|nunca|mai|nooit"
+    r"|nigdy|aldrig|niet|asla|sakin)"
+    r"|(?P<fact>does not|doesn't|can not|cannot|can't|cant|will not|won't|wont|is not|are not|isn't"
+    r"|aren't)"
+    r"|(?P<noun>no|kein|keine|keinen)"
+    r"|(?P<refusal>avoid(?:s|ed|ing)?|refus(?:e|es|ing)|reject(?:s|ing)?|forbids?"
     r"|prohibit(?:s|ing)?|bans?|disallows?|block(?:s|ing)?|den(?:y|ies)"
-    r"|prevent(?:s|ing)?|instead of|rather than|in place of|prefer[^.;\n]{1,60} over|without|refrain from"
+    r"|prevent(?:s|ing)?|prefer[^.;\n]{1,60} over|refrain from"
     r"|beware of|stay away from|keep away from|stop using|get rid of|guard(?:s)? against"
     r"|protect(?:s)? against|remove|removes|removing|drop|strip|strips|delete any|replace"
-    r"|replaces|replacing|no need for|unlike|free of|against|revert|undo|vermeide|verbiete|ohne"
-    r"|evite[rz]?|evita|sans|sin|senza|sem|zonder|vermijd|bez|unikaj|undvik|utan))\b"
+    r"|replaces|replacing|revert|undo|vermeide|verbiete"
+    r"|evite[rz]?|evita|vermijd|unikaj|undvik)"
+    r"|(?P<absence>instead of|rather than|in place of|without|no need for|unlike|free of|against"
+    r"|ohne|sans|sin|senza|sem|zonder|bez|utan))\b"
 )
+_MEANS = re.compile(r"\b(?:with|by|using|via|through)\b")
 _UNSPACED_NEGATOR = re.compile(
     "不要|不得|禁止|切勿|绝不|請勿|请勿|不可|不能|勿|别|避免|しないで|しない|禁止|避け|하지 마|금지"
 )
 # Words behind which a negation does not reach.
 _RESET_WORDS = (
     "but|except|unless|otherwise|when|whenever|if|while|since|because|until|only|always"
-    "|instead,|so that|where|whereas|although|though|after which"
+    "|instead,|so that|where|whereas|although|though|after which|hence|therefore|thus"
 )
+_CONSEQUENCE = re.compile(r"[,;] (?:so|and so|that is why)\b")
 # A colon after these words introduces what they forbid.
 _ANNOUNCES = re.compile(
-    r"\b(?:this|these|following|any of|those|ever|never|avoid|forbidden|banned|blocked"
-    r"|prohibited|not allowed|do not|don't|not|no)\W{0,3}: $"
+    r"(?:\b(?:(?:this|these|following|any of|those|ever|avoid|forbidden|banned|blocked|prohibited"
+    r"|refused|not allowed|not permitted)\b[\w ,'-]{0,30}"
+    r"|(?:never|do not|don't|must not)(?: (?:run|use|type|execute|call|pass|add|do|commands?"
+    r"|options?|flags?|any|of|the|such|one|here|in|on|ci)){0,6})|\bnot|\bno) ?: ?$"
 )
+_COLON = re.compile(r": ")
 _SUBORDINATE = re.compile(
     r"\b(?:if|when|whenever|while|since|because|although|though|once|until|as soon as"
     r"|unless|where|wherever|before|after)\b[^,]{2,160},"
 )
 _RESET = re.compile(
-    rf"\b(?:{_RESET_WORDS})\b|(?:[,:]|\s--?\s|\b(?:and|then|so)\b,?)\s?"
+    rf"\b(?:{_RESET_WORDS})\b|(?:(?:[,:]\s)?\b(?:and|then|so)\b,?|[,:]|\s--?\s)\s?"
     r"(?:(?:then|just|simply|instead|rather|please|you (?:can|should|must|may)|and|to)\s){0,2}"
     r"(?P<verb>[a-z]{2,20})\b"
 )
@@ -192,26 +202,35 @@ def _is_forbidden(before: str) -> bool:
     """Whether a negation before the phrase reaches it."""
     if not before.isascii() and _UNSPACED_NEGATOR.search(before[-20:]):
         return True
-    if before.endswith(": ") and not _ANNOUNCES.search(before):
-        return False
     reach = before[_last_reset(before) :]
     negators = list(_NEGATOR.finditer(reach))
-    if not negators:
-        return False
     if len(negators) > 1 and _is_double(reach[negators[0].end() :]):
         return False
     for found in reversed(negators):
         rest = reach[found.end() :]
-        words = re.findall(r"[\w'-]+", rest)
         if _is_double(rest):
             return False
-        if found["strong"]:
-            return len(words) <= 8
-        if len(words) <= 1 or not _use_verbs().isdisjoint(words[:4]):
-            return True
-        if re.search(r"\b(?:with|by|using|via|through)\b", rest):
+        if _governs(found, rest):
             return True
     return False
+
+
+def _governs(negator: re.Match[str], rest: str) -> bool:
+    """Whether a negation reaches a phrase that `rest` separates from it."""
+    words = re.findall(r"[\w'-]+", rest)
+    has_means = _MEANS.search(rest) is not None
+    match negator.lastgroup:
+        case "refusal":
+            return len(words) <= 8
+        case "absence":
+            return len(words) <= 4 and not has_means
+        case "noun":
+            return len(words) <= 2 and not has_means
+        case "fact":
+            return len(words) <= 1 or (
+                len(words) <= 5 and not _use_verbs().isdisjoint(words[:2])
+            )
+    return len(words) <= 1 or has_means or not _use_verbs().isdisjoint(words[:4])
 
 
 def _is_double(words: str) -> bool:
@@ -224,6 +243,10 @@ def _last_reset(before: str) -> int:
     A conjunction with a verb begins a clause, unless it joins two verbs: `copy and paste`.
     """
     place = max((found.end() for found in _SUBORDINATE.finditer(before)), default=0)
+    for pattern in (_COLON, _CONSEQUENCE):
+        for found in pattern.finditer(before, place):
+            if not _announces(before[: found.end()]):
+                place = found.end()
     for found in _RESET.finditer(before, place):
         if not found["verb"]:
             place = found.end()
@@ -232,6 +255,11 @@ def _last_reset(before: str) -> int:
             if not words or words[-1] not in _use_verbs():
                 place = found.start("verb")
     return place
+
+
+def _announces(before: str) -> bool:
+    """Whether a text that ends with a colon forbids what follows."""
+    return bool(_ANNOUNCES.search(before)) and not _AFFIRMS.search(before)
 
 
 @cache
