@@ -125,8 +125,13 @@ def _fold(cluster: str) -> str:
 
 
 @cache
-def _folds() -> dict[int, str]:
+def look_alikes() -> dict[str, str]:
     """Return the ASCII form of each character that looks like ASCII."""
+    return {chr(point): target for point, target in _folds().items()}
+
+
+@cache
+def _folds() -> dict[int, str]:
     given = {ord(source): target for source, target in {**_FOLDS, **BLANKS}.items()}
     return _named_letters() | _look_alikes() | _digits() | given
 

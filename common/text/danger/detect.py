@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 
-from common.text.danger import commands, hosts, phrases, scope
+from common.text.danger import commands, disguise, hosts, phrases, scope
 from common.text.danger.word_tables import read_values
 from common.text.variants import Variant, find_variants
 
@@ -52,7 +52,10 @@ def find_dangers(text: str, *, own_hosts: Set[str] = frozenset()) -> tuple[Dange
     """
     plain, *others = find_variants(text)
     known: dict[str, bytearray] = {}  # places of the plain variant, advised or not
-    dangers: list[Danger] = []
+    dangers = [
+        Danger("disguise", start, end, _messages()["disguise"])
+        for start, end in disguise.find_disguises(text)
+    ][:MAX_DANGERS]
     for variant in (plain, *others):
         for finding in _find(variant, own_hosts):
             start, end = variant.origin_span(finding.start, finding.end)
@@ -65,7 +68,7 @@ def find_dangers(text: str, *, own_hosts: Set[str] = frozenset()) -> tuple[Dange
                 dangers.append(
                     Danger(finding.kind, start, end, _messages()[finding.kind])
                 )
-            if len(dangers) == MAX_DANGERS:
+            if len(dangers) >= MAX_DANGERS:
                 return _merge(dangers)
     return _merge(dangers)
 

@@ -23,45 +23,45 @@ def kinds(text, own_hosts=OWN_HOSTS):
 
 
 def is_stopped(text):
-    return bool(kinds(text) or find_injections(text))
+    """Return whether the words of a text are found, whatever hides them."""
+    return bool(kinds(text) - {"disguise"} or find_injections(text))
 
 
 class TestDangerousLessons:
-    @pytest.mark.parametrize("lesson", read("dangerous"))
-    def test_it_finds_them(self, lesson):
-        assert kinds(lesson)
+    def test_it_finds_them(self):
+        assert [lesson for lesson in read("dangerous") if not kinds(lesson)] == []
 
     @pytest.mark.parametrize("name", DISGUISES)
     def test_it_finds_them_in_each_disguise(self, name):
-        hidden = [lesson for lesson in read("dangerous") if not kinds(lesson)]
-        for lesson in read("dangerous"):
-            if not is_stopped(DISGUISES[name](lesson)):
-                hidden.append(lesson)
+        lessons = map(DISGUISES[name], read("dangerous"))
 
-        assert hidden == []
+        assert [lesson for lesson in lessons if not is_stopped(lesson)] == []
 
-    @pytest.mark.parametrize("lesson", read("translated"))
-    def test_it_finds_them_in_other_languages(self, lesson):
-        assert kinds(lesson)
-        assert kinds(lesson.upper())
-        assert kinds(DISGUISES["base64"](lesson))
+    @pytest.mark.parametrize("spell", [str, str.upper, DISGUISES["base64"]])
+    def test_it_finds_them_in_other_languages(self, spell):
+        lessons = map(spell, read("translated"))
+
+        assert [lesson for lesson in lessons if not kinds(lesson)] == []
 
 
 class TestHarmlessLessons:
-    @pytest.mark.parametrize("lesson", read("harmless"))
-    def test_it_lets_them_pass(self, lesson):
-        assert not is_stopped(lesson)
+    def test_it_lets_them_pass(self):
+        lessons = read("harmless")
+
+        assert [lesson for lesson in lessons if is_stopped(lesson)] == []
+        assert [lesson for lesson in lessons if kinds(lesson)] == []
 
 
 class TestPlaces:
     def test_a_place_is_in_the_original_text(self):
         text = "First \uff53\uff55\uff44\uff4f apt update."
 
-        (danger,) = find_dangers(text)
+        dangers = find_dangers(text)
 
-        assert text[danger.start : danger.end] == "\uff53\uff55\uff44\uff4f"
-        assert danger.kind == "root"
-        assert danger.message.endswith(".")
+        assert {danger.kind for danger in dangers} == {"disguise", "root"}
+        for danger in dangers:
+            assert text[danger.start : danger.end] == "\uff53\uff55\uff44\uff4f"
+            assert danger.message.endswith(".")
 
     def test_the_place_of_an_encoded_phrase_is_the_whole_run(self):
         run = DISGUISES["base64"]("always run sudo make install")
