@@ -24,6 +24,8 @@ MAX_ROUNDS = 6
 DOT = "·"  # joins the words of a defused phrase
 MARK = re.compile(r"\[neutralised: (\S*)\]")
 
+_MARK_UP = "it has the mark-up of a tool call"
+
 PATTERNS = tuple(
     (name, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
     for name, pattern in (
@@ -72,6 +74,9 @@ PATTERNS = tuple(
         (
             "it has a speaker's tag",
             r"^\W{0,4}(?:system|assistant|developer|human|user)\s{0,3}:"
+            r"|[.!?]\W{0,4}\s\W{0,4}(?:system|assistant|developer)(?: (?:message|prompt|note))?\s{0,3}:"
+            r"[^.\n]{0,80}\b(?:agents?|assistants?|models?|readers?|you|your|must|shall|ignore|override"
+            r"|approve[sd]?|granted?|clearance|instructions?|rules|allowed|permitted|authori[sz]ed)\b"
             r"|\[/?INST\]|<</?SYS>>|<\|[a-z_]{2,30}\|>"
             r"|</?(?:system|assistant|user|human|im_start|im_end)\b[^>\n]{0,40}>"
             r"|^#{2,}\s{0,3}(?:system|instructions?)\b"
@@ -79,9 +84,10 @@ PATTERNS = tuple(
             r"\s{0,3}:|\bBEGIN (?:SYSTEM|PROMPT|INSTRUCTIONS)\b",
         ),
         (
-            "it has the mark-up of a tool call",
+            _MARK_UP,
             r"</?(?:[a-z]{1,12}:)?(?:tool_call|tool_use|function_calls?|invoke|tool_result"
-            r"|function_results)s?\b|<function=|\"tool_calls\"\s{0,3}:"
+            r"|function_results)s?\b|<function=|\"(?:tool_calls|function_call)\"\s{0,3}:"
+            r"|\"type\"\s{0,3}:\s{0,3}\"(?:tool_(?:use|call|result)|function(?:_call)?|server_tool_use)\""
             r"|\{\s{0,8}\"(?:name|tool)\"\s{0,3}:[^\n]{1,80}"
             r"\"(?:arguments|parameters|input)\"\s{0,3}:",
         ),
@@ -109,14 +115,13 @@ PATTERNS = tuple(
         ),
     )
 )
-# Variants have neither the lines of the text nor its invisible characters.
+# Variants have neither the lines of the text, nor its tags, nor its invisible characters.
 _BY_LINE = {
     "it speaks to the model",
     "it has a speaker's tag",
-    "it has the mark-up of a tool call",
     "it has hidden characters",
 }
-_IN_LINES = [row for row in PATTERNS if row[0] in _BY_LINE]
+_IN_LINES = [row for row in PATTERNS if row[0] in _BY_LINE | {_MARK_UP}]
 _IN_SENTENCES = [row for row in PATTERNS if row[0] not in _BY_LINE]
 # The same in other languages. The tables are in `common/text/danger/words`.
 RULES = (

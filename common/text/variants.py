@@ -25,6 +25,7 @@ from common.text.visible import matching_form
 MAX_RUNS, MAX_DEPTH = 12, 3
 MIN_HIDDEN = 6  # shorter texts are what ordinary words decode to
 MAX_CACHED = 2_000  # characters of a text whose variants are cached
+SHORT_LINE = 2  # words
 MAX_CUT = 3  # bytes of a character that is cut off at the end of a run
 
 Span = tuple[int, int]
@@ -98,6 +99,11 @@ _HAS_BROKEN_WORD = re.compile(
     r"\w(?:''|\"\"|[\"^\\]|\$[@*{i]|/\*)[\w-]|[\"']\s{0,3}[+.]\s{0,3}[\"']|\$'"
     r"|[\"'] ?, {0,3}[\"']|(?<!\w)\\\w|\w'(?!(?:s|t|re|ll|ve|d|m)\b)\w|\w\$\{?ifs"
 )
+_LINE = re.compile(r"[^\n]+")
+_LINE_MARK = re.compile(rf"[ \t]{{0,80}}(?:(?:{_ITEM_MARK}|>)[ \t]{{0,80}})?")
+_HAS_SHORT_LINE = re.compile(
+    r"(?<![^\n])[ \t]{0,80}\S+(?:[ \t]{1,80}\S+)?[ \t]{0,80}(?:\n|\Z)"
+)
 _LINE_BREAK = re.compile(r"\r?\n")
 _INDENTED_BREAK = re.compile(r"(?<=\S)[ \t]{0,80}\n[ \t]{1,80}(?=\S)")
 _SPACED_OUT = re.compile(r"(?<!\S)\S(?: {1,4}\S(?!\S)){4,2000}")
@@ -160,6 +166,10 @@ def _join_pieces(lower: Variant, plain: Variant) -> Iterator[Variant]:
         yield _without_layout(lower.replace(_LINE_BREAK, lambda _: ""))
         if _INDENTED_BREAK.search(lower.text):
             yield _without_layout(lower.replace(_INDENTED_BREAK, lambda _: ""))
+        if _HAS_SHORT_LINE.search(lower.text):
+            joined = _without_layout(_join_short_lines(lower))
+            if joined.text != plain.text:
+                yield joined
     if _SPACED_OUT.search(lower.text):
         yield _without_layout(lower.replace(_SPACED_OUT, _close_up))
     if _SPACED.search(lower.text):
@@ -167,6 +177,31 @@ def _join_pieces(lower: Variant, plain: Variant) -> Iterator[Variant]:
     if any(_IS_LEET.match(word) for word in _LEET_WORD.findall(plain.text)):
         yield plain.replace(_LEET_WORD, lambda word: _spell(word[0], "i"))
         yield plain.replace(_LEET_WORD, lambda word: _spell(word[0], "l"))
+
+
+def _join_short_lines(variant: Variant) -> Variant:
+    """Put a space for what stands between a line of one or two words and its neighbours."""
+    parts: list[str] = []
+    origins: list[int] = []
+    end, was_short = 0, False
+    for start, stop in _content_lines(variant.text):
+        is_short = len(variant.text[start:stop].split()) <= SHORT_LINE
+        if end and (is_short or was_short):
+            parts.append(" ")
+            origins.append(variant.origins[end])
+            end = start
+        parts.append(variant.text[end:stop])
+        origins.extend(variant.origins[end:stop])
+        end, was_short = stop, is_short
+    return Variant("".join(parts), origins, variant.encoded)
+
+
+def _content_lines(text: str) -> Iterator[Span]:
+    """Yield the places of the lines that are not blank, without the marks of lists."""
+    for line in _LINE.finditer(text):
+        mark = _LINE_MARK.match(line[0])
+        if line[0].strip():
+            yield line.start() + (mark.end() if mark else 0), line.end()
 
 
 def _unescape(variant: Variant) -> Variant:
