@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from django.db import connection
@@ -25,6 +26,26 @@ celery_app.loader.import_default_modules()
 def pytest_configure(config):
     # The collected static files exist in production only.
     config.addinivalue_line("filterwarnings", "ignore:No directory at:UserWarning")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Start the longest files first: one that came last would run alone at the end.
+
+    A file is as long as the longest timeout that one of its tests asks for; of files
+    that ask for none, one of many tests comes first.
+    """
+    tests, longest, first = Counter(item.path for item in items), {}, {}
+    for number, item in enumerate(items):
+        asked = item.get_closest_marker("timeout")
+        seconds = asked.args[0] if asked else 0
+        longest[item.path] = max(seconds, longest.get(item.path, 0))
+        first.setdefault(item.path, number)
+
+    def place(item):
+        return -longest[item.path], -tests[item.path], first[item.path]
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,10 @@ from projects.models import Project
 from tests.benchmarks.measures.test_population_measures import benchmark as benchmark
 from tests.benchmarks.measures.test_population_measures import data as data
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),  # each test starts a web server and a worker
+]
 
 
 class TestDeduplication:
