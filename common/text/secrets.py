@@ -17,8 +17,10 @@ from common.text.secret_rules import (
     assignments,
     candidates,
     commands,
+    encoded,
     headers,
     key_blocks,
+    placeholders,
     token_patterns,
     unescape,
     urls,
@@ -86,14 +88,25 @@ def _mask(text: str) -> MaskedText:
     return MaskedText(text=text, kinds=tuple(kinds))
 
 
-def find(text: str) -> list[Span]:
-    """Return the secrets of a text, in order and without overlaps."""
+def find(text: str, *, decode: bool = True) -> list[Span]:
+    """Return the secrets of a text, in order and without overlaps.
+
+    With `decode`, an encoded text that has a secret is one, as a whole.
+    """
     unmasked = _MASK.sub(_cover, text) if "[secret:" in text else text
     spans = [*_find_ranked(unmasked)]
     if plain := unescape.unescape(unmasked):
         spans += [
-            (rank, Span(*plain.span(span.start, span.end), span.kind))
+            (rank, Span(*place, span.kind))
             for rank, span in _find_ranked(plain.text)
+            if (place := plain.span(span.start, span.end))
+            and not placeholders.is_placeholder(unmasked[slice(*place)])
+        ]
+    if decode:
+        spans += [
+            (len(_FINDERS), Span(start, end, found[0].kind))
+            for start, end, hidden in encoded.find_texts(unmasked)
+            if (found := find(hidden, decode=False))
         ]
     return _merge_spans(text, spans)
 

@@ -109,7 +109,13 @@ def _foreign_words(words: list[str]) -> str:
 
 
 def _is_foreign_verb(word: str) -> bool:
-    return any(word[:length] in _foreign_stems() for length in range(5, len(word) + 1))
+    longest = min(len(word), _longest_stem())
+    return any(word[:length] in _foreign_stems() for length in range(5, longest + 1))
+
+
+@cache
+def _longest_stem() -> int:
+    return max(map(len, _foreign_stems()))
 
 
 @cache

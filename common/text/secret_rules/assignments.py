@@ -96,7 +96,7 @@ def _span_of(text: str, stem: int, match: re.Match[str]) -> Span | None:
     if not kind or not _is_separated(match):
         return None
     if match["quoted"] is not None:
-        return _quoted_span(match, kind)
+        return _quoted_span(match, kind, is_setting=_is_setting(text, start, match))
     return _bare_span(text, start, match, kind)
 
 
@@ -117,13 +117,27 @@ def _is_separated(match: re.Match[str]) -> bool:
     return not is_list or any(quote in match["close"] for quote in "\"'`")
 
 
-def _quoted_span(match: re.Match[str], kind: str) -> Span | None:
+def _is_setting(text: str, start: int, match: re.Match[str]) -> bool:
+    """Return whether a line begins with `NAME=`, as in a shell or in a file of settings."""
+    line = text[max(start - 80, 0) : match.start()]
+    name = text[start : match.start("close")]
+    return (
+        match["separator"] == "="
+        and name.isupper()
+        and _LINE_START.search(line) is not None
+    )
+
+
+def _quoted_span(
+    match: re.Match[str], kind: str, *, is_setting: bool = False
+) -> Span | None:
     value, start = match["quoted"], match.start("quoted")
     if kind == "authorization":
         return _authorization_span(value, start)
     if kind in ("cookie", "connection-string"):
         return None  # other rules find the parts
-    if not values.is_secret(value, kind, "quoted"):
+    is_passphrase = is_setting and kind == "password" and values.is_passphrase(value)
+    if not is_passphrase and not values.is_secret(value, kind, "quoted"):
         return None
     return Span(start, match.end("quoted"), names.shown_kind(kind))
 
@@ -171,7 +185,7 @@ def is_line(text: str, start: int, match: re.Match[str]) -> bool:
     return (
         after in ("", "\n", "\r", " ", "\t")
         and (separator == "=" or ":" in separator or separator.strip() == "=")
-        and _rest_is_empty(text, match.end())
+        and (_rest_is_empty(text, match.end()) or _is_setting(text, start, match))
     )
 
 

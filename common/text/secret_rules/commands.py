@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from common.text.secret_rules import placeholders, values
+from common.text.secret_rules import names, placeholders, values
 from common.text.secret_rules.spans import Span, has_digit, is_random, is_slug
 
 _WORD = r"(?P<open>[\"'])?(?P<secret>(?(open)[^\"'\n]{1,256}|[^\s\"'`|<>&;]{1,256}))"
@@ -159,6 +159,11 @@ _COMMANDS = (
         r"\b(?:aws\s{1,4}configure\s{1,4}set\s{1,4}\S*(?:secret|token)\S*|npm\s{1,4}config\s{1,4}set\s{1,4}\S*(?:token|auth|password)\S*|git\s{1,4}config\s{1,4}(?:--\w+\s{1,4})?\S*(?:token|password|secret)\S*|vault\s{1,4}login|pulumi\s{1,4}config\s{1,4}set\s{1,4}--secret\s{1,4}\S+)[ =]{1,4}(?P<open>[\"'])?(?P<secret>[^\s\"']{6,512})",
     ),
     _rule(
+        "token",
+        "--token|--discovery-token",
+        r"--(?:discovery-)?token[ =]{1,4}(?P<secret>[a-z0-9]{6}\.[a-z0-9]{16})\b",
+    ),
+    _rule(
         "secret",
         "--from-literal",
         r"--from-literal[= ][\"']?[\w.\-]{1,64}=(?P<secret>[^\s\"']{1,512})",
@@ -198,6 +203,12 @@ _OPTION = re.compile(
     r"(?:[ \t]{1,4}|=|[\"'],[ \t]{0,4}(?=[\"']))(?P<open>[\"'])?(?P<secret>(?(open)[^\"'\n]{1,512}|[^\s\"'`,;(){}\[\]<>|\\]{1,512}))(?![\w(\[])",
     re.IGNORECASE,
 )
+# Variables of fish, csh, Windows and Dockerfiles: `set -gx NAME value`, `ENV NAME value`.
+_VARIABLE = re.compile(
+    r"(?:\bset(?:[ \t]{1,4}-{1,2}[a-z]{1,10}){1,4}|\bsetenv|\bsetx|(?P<file>\b(?:ENV|ARG)))[ \t]{1,8}"
+    r"(?P<name>[A-Za-z_]\w{2,60})[ \t]{1,8}(?P<open>[\"'])?(?P<secret>(?(open)[^\"'\n]{1,512}|[^\s\"'`;&|=]{1,512}))"
+)
+_VARIABLE_WORDS = ("set -", "setenv", "setx", "ENV", "ARG")
 _NETRC = re.compile(
     r"\b(?:machine\s{1,4}\S{1,256}|default)\s{1,8}(?:\S{1,32}\s{1,4}\S{1,256}\s{1,8}){0,3}?password\s{1,4}(?P<secret>\S{1,256})"
 )
@@ -209,7 +220,7 @@ _NOUN = re.compile(
     r"(?<![\w-])(?<!\w:)(?<!--- )(?<!=== )(?:passwort|pass(?:word|phrase|code|wd)?|kennwort|pwd|pw|secret(?: key)?|api[ -]?key|access key"
     r"|token|credentials?|contraseña|mot de passe|senha|wachtwoord|parola|пароль|密码|パスワード)"
 )
-_FOR = r"(?:[ \t]{1,2}(?:for|of|to|on|für|de|von|para)[ \t]{1,2}(?:[^\s:=]{1,40}[ \t]{1,2}){0,4}?[^\s:=]{1,40}?)?"
+_FOR = r"(?:[ \t]{1,2}(?:for|of|to|on|für|vom|zum|zur|im|des|de|du|del|della|do|da|van|voor|till|von|para)[ \t]{1,2}(?:[^\s:=]{1,40}[ \t]{1,2}){0,4}?[^\s:=]{1,40}?)?"
 _IS = (
     r"(?:(?:[ \t]{1,2}(?:(?:has been |have been |was |is |got )?(?:changed|set|reset|updated|rotated) to"
     r"|is|was|lautet|ist|war|es|est|é|является|being|to|as|auf|will be|should be|now is)\b|[ \t]{0,2}(?:[=:]|[-\u2013](?=[ \t])))"
@@ -257,14 +268,28 @@ def find_secrets(text: str, lowered: str) -> Iterator[Span]:
     if "password" in lowered and (
         "machine" in lowered or "login" in lowered or "default" in lowered
     ):
-        for pattern in (_NETRC, _LOGIN_PASSWORD):
-            yield from (
-                Span(*match.span("secret"), "password")
-                for match in pattern.finditer(text)
-                if not placeholders.is_placeholder(match["secret"])
-                and values.is_secret(match["secret"], "password", "bare")
-            )
+        yield from _find_logins(text)
+    if any(word in text for word in _VARIABLE_WORDS):
+        yield from _find_variables(text)
     yield from _find_prose(text, lowered)
+
+
+def _find_logins(text: str) -> Iterator[Span]:
+    """Find the passwords of netrc: any word after `machine` and `login` is one."""
+    for pattern in (_NETRC, _LOGIN_PASSWORD):
+        for match in pattern.finditer(text):
+            is_entry = pattern is _NETRC and "login" in match[0]
+            style = "quoted" if is_entry else "bare"
+            if values.is_secret(match["secret"], "password", style):
+                yield Span(*match.span("secret"), "password")
+
+
+def _find_variables(text: str) -> Iterator[Span]:
+    for match in _VARIABLE.finditer(text):
+        kind = names.classify(match["name"])
+        style = "bare" if match["file"] else "line"
+        if kind and values.is_secret(match["secret"], kind, style):
+            yield Span(*match.span("secret"), names.shown_kind(kind))
 
 
 def _find_arguments(rule: CommandRule, text: str) -> Iterator[Span]:

@@ -16,7 +16,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z\u00e0-\u00ff]+|\d+")
 
 # A password that is glued to other words: PGPASSWORD, mysqlpwd, dbpass.
 _GLUED = re.compile(
-    r".*(?:(?P<password>password|passwd|passphrase|passwort|kennwort|pwd|(?:db|user|my|ftp|sql|root|admin|smtp|mail)pass)"
+    r".*(?:(?P<password>password|passwd|passphrase|passwort|kennwort|pwd|(?:db|user|my|ftp|sql|root|admin|smtp|mail|ssh|pg|svn|vnc|ldap|redis|store|auth|proxy)pass)"
     r"|(?P<secret>secret|(?:api|auth|private|access|secret|account|master|encryption|signing|shared)key)"
     r"|(?P<token>(?:auth|access|refresh|api|bearer|session|id|bot|oauth|csrf|xsrf)token))"
 )
@@ -59,6 +59,8 @@ def _kind_of_words(words: list[str]) -> str:
         "apitoken",
         "authtoken",
         "sessionid",
+        "phpsessid",
+        "jsessionid",
         "sessid",
         "sid",
     ) or (last == "id" and before in ("sess",)):

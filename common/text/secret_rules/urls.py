@@ -13,6 +13,8 @@ _USER = re.compile(r"://[^\s/?#:@'\"<>\[\]`]{0,256}:")
 _REST = re.compile(r"(?:(?!://)[^\s'\"<>`]){1,512}")
 _SLASH = re.compile(r"[/?#]")
 _PORT = re.compile(r"\d{1,5}(?=[/?#]|$)")
+# A name before a colon that no port follows: a part of the password.
+_NO_PORT = re.compile(r"@[^\s/?#@:,\[\]{}$%<>*]+:(?=[A-Za-z])[\w-]+\Z")
 _WEB = ("http", "https", "ws", "wss", "git", "svn")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}\Z")
 # A name that is longer than any host is one too: what follows it does not matter.
@@ -137,8 +139,9 @@ def _last_at(text: str, match: re.Match[str], whole: str) -> int:
     port, or if the scheme is of a database.
     """
     slash = _SLASH.search(whole)
-    near = whole.rfind("@", 0, slash.start() if slash else len(whole))
-    if near > 0:
+    authority = slash.start() if slash else len(whole)
+    near = whole.rfind("@", 0, authority)
+    if near > 0 and not _NO_PORT.search(whole, near, authority):
         return near
     scheme = _SCHEME.search(text, max(match.start() - 31, 0), match.start())
     is_web = bool(scheme) and scheme[0].lower() in _WEB  # type: ignore[index]  # bool(scheme)

@@ -34,6 +34,7 @@ _CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z]{2,}\d{0,2}){1,8}")
 _SLUG_MARK = re.compile(r"[-_./ ]")
 _NUMBER = re.compile(r"\d{4,12}")
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~|]")
+MOST_WORDS = 8  # of a passphrase
 STRONG = frozenset({"password", "api-key", "authorization"})
 
 
@@ -66,6 +67,17 @@ def _is_sentence(value: str) -> bool:
     if len(words) > 12 or _SENTENCE.search(value):
         return True
     return value.rstrip().endswith((".", "?", ":")) and value[:1].isupper()
+
+
+def is_passphrase(value: str) -> bool:
+    """Return whether a value is some words, but no sentence and no placeholder."""
+    return (
+        2 <= len(value.split()) <= MOST_WORDS
+        and not value.endswith((".", "?", ":", "!"))
+        and not placeholders.is_placeholder(value)
+        and not placeholders.is_plain(value)
+        and not placeholders.is_reference(value)
+    )
 
 
 def _is_password(value: str, style: str) -> bool:
