@@ -26,6 +26,17 @@ MARK = re.compile(r"\[neutralised: (\S*)\]")
 
 _MARK_UP = "it has the mark-up of a tool call"
 
+_GUIDANCE = "guidance|instructions?|directions?|directives?|prompts?|guidelines?|guardrails?|advice"
+_IS_VOID = (
+    "(?:(?:no longer|do(?:es)? not|don't|doesn't|cease to|not) (?:appl(?:y|ies)|holds?|counts?|matters?|binds?)"
+    "|(?:is|are|becomes?|was|were) (?:now |hereby |all )?(?:void|null|invalid|obsolete|cancell?ed|revoked"
+    "|superseded|lifted|suspended|overridden|withdrawn|annulled|worthless|irrelevant|outdated))"
+)
+_AUTHORITY = (
+    "(?:administrator|admin|owner|maintainer|root|superuser|supervisor|operator|reviewer"
+    "|approver|security (?:lead|officer|team)|team lead|manager|boss|cto|ciso)"
+)
+
 PATTERNS = tuple(
     (name, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
     for name, pattern in (
@@ -44,7 +55,14 @@ PATTERNS = tuple(
             r"|discard|throw (?:away|out)|unlearn|takes? precedence over|cancel|void)\b.{0,30}?"
             r"\b(?:previous|prior|above|earlier|preceding|existing|original|your|system)\b"
             r".{0,30}?\b(?:instructions?|prompts?|rules|orders|guidelines?|guardrails?"
-            r"|polic(?:y|ies)|restrictions?|constraints?|training)\b",
+            r"|polic(?:y|ies)|restrictions?|constraints?|training)\b"
+            rf"|\b(?:{_GUIDANCE}|rules)\b.{{0,12}}?\b(?:you (?:had|have|were|got|received|follow)|your)\b"
+            rf".{{0,50}}?\b{_IS_VOID}\b|\b(?:your|previous|prior|earlier|above|preceding|original|former|old)"
+            rf" (?:\w{{1,12}} )?(?:{_GUIDANCE})\b.{{0,40}}?\b{_IS_VOID}\b"
+            r"|\b(?:ignore|disregard|forget)\b.{0,20}?\bwhat(?:ever)? (?:your|the|an?) "
+            r"(?:\w{1,12} )?(?:operator|owner|user|developer|admin|administrator|human|system|prompt"
+            r"|maintainer|vendor|creator)s? (?:has |have |had )?(?:said|says?|told|tells?|asked|asks?|wrote"
+            r"|ordered|instructed|wants?|wanted)\b",
         ),
         (
             "it gives the reader another role",
@@ -56,11 +74,20 @@ PATTERNS = tuple(
             r"|instructions?|identity)\b|\b(?:role-?play|behave) as (?:if you|an? )"
             r"|\byou have no (?:restrictions|rules|limits|filters)\b"
             r"|\bi am your (?:developer|administrator|admin|creator|owner|supervisor|operator)\b"
-            r"|\byou (?:must|will|shall) (?:now )?(?:obey|comply with) (?:me|my|this|these|every)\b",
+            r"|\byou (?:must|will|shall) (?:now )?(?:obey|comply with) (?:me|my|this|these|every)\b"
+            rf"|\b(?:take on|assume|adopt|play|step into|slip into) (?:the|an?) (?:role|identity|persona|part"
+            rf"|position|authority) of (?:an? |the )?(?:\w{{1,14}} ){{0,2}}?{_AUTHORITY}\b"
+            rf"|\byou are (?:\w{{1,20}}, )?(?:an? |the )?(?:\w{{1,14}} ){{0,3}}?[^.\n]{{0,40}}?"
+            rf"\b(?:whose|who|with|that)\b[^.\n]{{0,40}}?\b(?:nobody|no one|no approval|no permission"
+            rf"|no review|no restrictions?|no limits?|unlimited|unrestricted|full authority|all rights)\b"
+            rf"|\b(?:act|speak|answer|behave|decide|sign|work|operate)(?: from (?:now|here) on)? "
+            rf"(?:as|for|on behalf of|in the name of) (?:an? |the |its |your )?(?:\w{{1,14}} ){{0,2}}?{_AUTHORITY}\b"
+            rf"[^.\n]{{0,60}}?\b(?:approv\w{{1,4}}|grant\w{{0,3}}|permission|restrictions?|allow\w{{0,3}}|authori\w{{1,8}}"
+            rf"|merge|accept\w{{0,3}}|waive\w{{0,1}}|nobody)\b",
         ),
         (
             "it speaks to the model",
-            r"(?:^|[.!?\n]\s{0,3})(?:(?:note|notice|message|memo|instructions?|attention|important"
+            r"(?:(?<!\ba\n)(?<!\ban\n)(?<!\bthe\n)^|[.!?]\s{0,3})(?:(?:note|notice|message|memo|instructions?|attention|important"
             r"|dear|hey|hello)[ ,:-]{1,3})?(?:to|for|dear|attention)?[ ,:]{0,2}(?:the|any|all|every)?\s?"
             r"(?:(?:ai|llm|language) )?(?:assistants?|ai models?|language models?|llms?|ais?"
             r"|ai agents?|chatbots?|copilot|claude|chatgpt|gpt|gemini)(?: reading this)?\s?[:,]\s"
@@ -78,7 +105,8 @@ PATTERNS = tuple(
             r"[^.\n]{0,80}\b(?:agents?|assistants?|models?|readers?|you|your|must|shall|ignore|override"
             r"|approve[sd]?|granted?|clearance|instructions?|rules|allowed|permitted|authori[sz]ed)\b"
             r"|\[/?INST\]|<</?SYS>>|<\|[a-z_]{2,30}\|>"
-            r"|</?(?:system|assistant|user|human|im_start|im_end)\b[^>\n]{0,40}>"
+            r"|</?(?:system|assistant|im_start|im_end)\b[^>\n]{0,40}>"
+            r"|(?<![\w'\":/@=])</?(?:user|human)\b[^>\n]{0,40}>"
             r"|^#{2,}\s{0,3}(?:system|instructions?)\b"
             r"|\b(?:new|updated|important|override|hidden|secret) (?:system )?instructions?"
             r"\s{0,3}:|\bBEGIN (?:SYSTEM|PROMPT|INSTRUCTIONS)\b",
@@ -115,6 +143,18 @@ PATTERNS = tuple(
         ),
     )
 )
+# The quotation of a phrase, and what is done with text that has it.
+_QUOTATION = re.compile(
+    r"\b(?:words?|phrases?|texts?|strings?|sentences?|lines?|inputs?|payloads?|such as|like|says?|saying)"
+    r" ([\"“«`][^\"”»`\n]{1,60}[\"”»`])",
+    re.IGNORECASE,
+)
+_IS_DATA = re.compile(
+    r"\b(?:treat(?:s|ed)? (?:it|them|this|that|these|such \w{1,12}|the \w{1,12}) as (?:plain |mere )?(?:data|text)"
+    r"|(?:is|are) (?:only |just |plain |mere )?data\b|(?:must|should) (?:be (?:escaped|rejected|refused|flagged)"
+    r"|never be (?:obeyed|followed)))",
+    re.IGNORECASE,
+)
 # Variants have neither the lines of the text, nor its tags, nor its invisible characters.
 _BY_LINE = {
     "it speaks to the model",
@@ -142,7 +182,24 @@ class Injection:
 
 
 def find_injections(text: str) -> tuple[Injection, ...]:
-    """Find phrases that give instructions, in the order of their places."""
+    """Find phrases that give instructions, in the order of their places.
+
+    A text that only quotes such phrases, and says that they are data, gives none.
+    """
+    found = _find_injections(text)
+    quotations = [match.span(1) for match in _QUOTATION.finditer(text)]
+    if quotations and _IS_DATA.search(text):
+        spans = [(each.start, each.end) for each in found]
+        if all(_is_within(span, quotations) for span in spans):
+            return ()
+    return found
+
+
+def _is_within(span: tuple[int, int], quotations: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= span[0] and span[1] <= end for start, end in quotations)
+
+
+def _find_injections(text: str) -> tuple[Injection, ...]:
     whole = Variant(text, range(len(text)))
     found = set(_find_patterns(whole, _IN_LINES if text.isascii() else PATTERNS))
     if not text.isascii():
@@ -204,7 +261,7 @@ def _mark_phrases(text: str) -> str:
 
 def _find_phrases(text: str) -> list[tuple[int, int]]:
     """Return the spans of phrases that give instructions; merge overlapping spans."""
-    phrases = find_injections(MARK.sub(_hide_mark, text))
+    phrases = _find_injections(MARK.sub(_hide_mark, text))
     return merge_spans((phrase.start, phrase.end) for phrase in phrases)
 
 
@@ -214,8 +271,8 @@ def _hide_mark(mark: re.Match[str]) -> str:
     A mark that somebody wrote around another text is not one of `defuse`.
     """
     phrases = mark[1].replace(DOT, " "), mark[1].replace(DOT, "")
-    is_broken = not find_injections(mark[1].replace(DOT, "_"))
-    if is_broken and any(map(find_injections, phrases)):
+    is_broken = not _find_injections(mark[1].replace(DOT, "_"))
+    if is_broken and any(map(_find_injections, phrases)):
         return "_" * len(mark[0])
     return mark[0]
 

@@ -81,9 +81,18 @@ _ESCAPE = re.compile(
 
 _ITEM_MARK = r"(?:[-*#+\u2022]{1,6}\s|\d{1,3}[.)]\s)"
 _BREAK = r"[ \t\r]{0,80}\n"
+# HTML tags between which words stand apart, and those that may stand within a word.
+_BLOCK_TAG = (
+    "p|div|br|hr|details|summary|pre|li|ul|ol|dl|dt|dd|t[dhr]|table|thead|tbody|h[1-6]"
+    "|blockquote|section|article|header|footer|main|figure|figcaption|caption"
+)
+_INLINE_TAG = (
+    "a|abbr|b|code|em|font|i|kbd|mark|s|samp|small|span|strong|sub|sup|u|var|wbr"
+)
+_IS_BLOCK = re.compile(rf"</?(?:{_BLOCK_TAG})\b")
 _LAYOUT = re.compile(
     rf"```[\w+-]{{0,20}}|~~~[\w+-]{{0,20}}|\\\n[ \t]{{0,80}}|`|\*\*"
-    rf"|</?[a-z]{{1,10}} ?/?>|<!--|-->"
+    rf"|</?(?:{_BLOCK_TAG}|{_INLINE_TAG})(?:\s[^<>\n]{{0,120}})?/?>|</?[a-z]{{1,10}} ?/?>|<!--|-->"
     rf"|(?<![ \t\r\n]){_BREAK}\s{{0,80}}(?:(?:{_ITEM_MARK}|>)\s{{0,80}})?"
     r"|(?<![ \t])[ \t]{2,}|[\n\t\r]"
 )
@@ -226,7 +235,9 @@ def _without_layout(variant: Variant) -> Variant:
 
 def _space(match: re.Match[str]) -> str:
     mark = match[0]
-    if mark[0] in "`~*\\" or mark == "-->" or (mark[0] == "<" and "br" not in mark):
+    if mark[0] == "<":
+        return " " if _IS_BLOCK.match(mark) else ""
+    if mark[0] in "`~*\\" or mark == "-->":
         return ""
     return "\n" if _NEW_ITEM.search(mark) else " "
 

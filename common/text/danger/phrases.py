@@ -65,6 +65,20 @@ _SCRATCH = _OLD | frozenset(
     ]
 )
 
+# What the project's own tools say is no text from elsewhere.
+_OWN_TOOLS = frozenset(
+    [
+        "linter",
+        "formatter",
+        "compiler",
+        "ruff",
+        "mypy",
+        "eslint",
+        "contributing",
+        "style",
+    ]
+)
+
 RULES = (
     PhraseRule("check_off", ("disable", "check"), unless=_OLD),
     PhraseRule("check_off", ("disable_them", "failing", "check"), close=8),
@@ -87,6 +101,7 @@ RULES = (
     PhraseRule("removal", ("destroy", "asset"), close=2, unless=_SCRATCH),
     PhraseRule("pipe_to_shell", ("fetch", "run_it"), close=14, unless=_CARE),
     PhraseRule("pipe_to_shell", ("run_any", "remote"), close=6),
+    PhraseRule("pipe_to_shell", ("run_any", "shown"), close=8, unless=_OWN_TOOLS),
     PhraseRule("pipe_to_shell", ("run_verb", "code", "origin"), close=3, within=12),
     PhraseRule("pipe_to_shell", ("run_verb", "origin", "code"), close=2, within=6),
     PhraseRule(

@@ -78,6 +78,7 @@ _AFTER = re.compile(
     r"|can't\b|won't\b|doesn't\b|(?:fails?|breaks?|bypass(?:es)?|defeats?|destroys?|hides?"
     r"|masks?|voids?|violates?|weakens?|loses?|ruins?|deletes?|(?:raises?|triggers?|emits?|causes?|produces?) (?:an? )?\w{0,40}(?:warning|error|alert|finding|failure)|is refused)\b)"
 )
+_QUOTED = re.compile(r'"[^"\n]{1,40}"')
 _AFFIRMS = re.compile(
     r"\bnot (?:a problem|an issue|a risk|forbidden|dangerous|prohibited|harmful|risky|wrong"
     r"|refused|blocked|bad)\b|\bnever (?:a problem|forbidden|wrong|fails?|blocked|refused)\b"
@@ -189,6 +190,7 @@ def _is_detected(before: str) -> bool:
 
 
 def _is_refused(after: str) -> bool:
+    after = _QUOTED.sub('""', after)
     found = _AFTER.match(after)
     if not found or _AFFIRMS.search(after):
         return False
