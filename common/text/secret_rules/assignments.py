@@ -66,6 +66,7 @@ _SPACED = re.compile(
 _LINE_START = re.compile(
     r"(?:^|[\n;])[ \t]{0,32}(?:[-+*>#|] ?)?(?:export |set |setx |ENV |ARG |-e |--env |env |declare -x |\$env:)?[\"']?[\w.\-]{0,64}\Z"
 )
+_PAIR_BEFORE = re.compile(r"(?<!\S)[\w.-]{1,40}=[^\s&=]{1,40}[ \t]\Z")
 _SPACE_NAME = 24
 _END_TAG = re.compile(r"\s{0,40}</")
 # A word ends before these characters, if they are not part of `NAME=value`.
@@ -174,9 +175,11 @@ def _bare_span(text: str, start: int, match: re.Match[str], kind: str) -> Span |
 
 
 def is_line(text: str, start: int, match: re.Match[str]) -> bool:
-    """Return whether a line is `NAME=value`, as in a file of settings."""
+    """Return whether a line is `NAME=value`, as in a file of settings, or a list of them."""
     line = text[max(start - 80, 0) : match.start()]
     separator = match["separator"]
+    if separator == "=" and _PAIR_BEFORE.search(text, max(start - 80, 0), start):
+        return True
     if not _LINE_START.search(line):
         return False
     if re.search(r"&[\w.\-]+=", match["bare"]):

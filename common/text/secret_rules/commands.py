@@ -208,7 +208,12 @@ _VARIABLE = re.compile(
     r"(?:\bset(?:[ \t]{1,4}-{1,2}[a-z]{1,10}){1,4}|\bsetenv|\bsetx|(?P<file>\b(?:ENV|ARG)))[ \t]{1,8}"
     r"(?P<name>[A-Za-z_]\w{2,60})[ \t]{1,8}(?P<open>[\"'])?(?P<secret>(?(open)[^\"'\n]{1,512}|[^\s\"'`;&|=]{1,512}))"
 )
-_VARIABLE_WORDS = ("set -", "setenv", "setx", "ENV", "ARG")
+_VARIABLE_WORDS = ("set -", "setenv", "setx", "ENV", "ARG", 'variable "')
+# A variable of Terraform: the value is in its block.
+_DEFAULT = re.compile(
+    r"\bvariable[ \t]{1,4}\"(?P<name>[\w-]{1,64})\"[ \t]{0,4}\{[^{}\"]{0,300}?(?:description[ \t]{0,16}=[ \t]{0,4}\"[^\"\n]{0,200}\"[^{}\"]{0,100}?)?"
+    r"\bdefault[ \t]{0,16}=[ \t]{0,4}\"(?P<secret>[^\"\n]{1,512})\""
+)
 _NETRC = re.compile(
     r"\b(?:machine\s{1,4}\S{1,256}|default)\s{1,8}(?:\S{1,32}\s{1,4}\S{1,256}\s{1,8}){0,3}?password\s{1,4}(?P<secret>\S{1,256})"
 )
@@ -290,6 +295,10 @@ def _find_variables(text: str) -> Iterator[Span]:
         style = "bare" if match["file"] else "line"
         if kind and values.is_secret(match["secret"], kind, style):
             yield Span(*match.span("secret"), names.shown_kind(kind))
+    for match in _DEFAULT.finditer(text):
+        kind = names.classify(match["name"])
+        if kind and values.is_secret(match["secret"], kind, "quoted"):
+            yield Span(*match.span("secret"), names.shown_kind(kind))
 
 
 def _find_arguments(rule: CommandRule, text: str) -> Iterator[Span]:
@@ -369,7 +378,8 @@ def _prose_span(match: re.Match[str], least: int) -> Span | None:
 
 def _is_said(value: str, quoted: bool) -> bool:
     """Return whether a word of a sentence is a password: mixed characters, no identifier."""
-    if not values.is_secret(value, "password", "bare"):
+    is_letters = value.isalpha() and is_random(value)
+    if not is_letters and not values.is_secret(value, "password", "bare"):
         return False
     if values.is_technical(value) or value[0] in "{([<" or "${" in value:
         return False

@@ -17,6 +17,8 @@ class Span:
 
 
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+MIN_LETTERS, MAX_PART = 20, 3
+_CAMEL_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]")
 _HAS_DIGIT = re.compile(r"[0-9]")
 _HAS_LETTER = re.compile(r"[A-Za-z]")
 _WORD_LIKE = re.compile(
@@ -55,10 +57,21 @@ def _is_word_like(part: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_random(value: str, *, least: int = 16) -> bool:
     """Return whether a text looks drawn at random: long, mixed, and no words."""
+    if len(value) < least or entropy(value) < 2.8:
+        return False
+    if has_digit(value):
+        return has_letter(value) and not is_slug(value)
+    return _has_random_capitals(value)
+
+
+def _has_random_capitals(value: str) -> bool:
+    """Return whether letters change between small and capital as in no name.
+
+    The parts of a name in camel case have more letters.
+    """
     return (
-        len(value) >= least
-        and has_digit(value)
-        and has_letter(value)
-        and not is_slug(value)
-        and entropy(value) >= 2.8
+        len(value) >= MIN_LETTERS
+        and value.isalpha()
+        and not value.isupper()
+        and len(_CAMEL_PART.findall(value)) * MAX_PART > len(value)
     )
