@@ -101,7 +101,7 @@ PATTERNS = tuple(
         (
             "it has a speaker's tag",
             r"^\W{0,4}(?:system|assistant|developer|human|user)\s{0,3}:"
-            r"|[.!?]\W{0,4}\s\W{0,4}(?:system|assistant|developer)(?: (?:message|prompt|note))?\s{0,3}:"
+            r"|(?:[.!?]\W{0,4}\s\W{0,4}|[>\"'`|(]\s{0,3})(?:system|assistant|developer)(?: (?:message|prompt|note))?\s{0,3}:"
             r"[^.\n]{0,80}\b(?:agents?|assistants?|models?|readers?|you|your|must|shall|ignore|override"
             r"|approve[sd]?|granted?|clearance|instructions?|rules|allowed|permitted|authori[sz]ed)\b"
             r"|\[/?INST\]|<</?SYS>>|<\|[a-z_]{2,30}\|>"

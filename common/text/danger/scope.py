@@ -26,8 +26,8 @@ _NEGATOR = re.compile(
     r"|prohibit(?:s|ing)?|bans?|disallows?|block(?:s|ing)?|den(?:y|ies)"
     r"|prevent(?:s|ing)?|prefer[^.;\n]{1,60} over|refrain from"
     r"|beware of|stay away from|keep away from|stop using|get rid of|guard(?:s)? against"
-    r"|protect(?:s)? against|remove|removes|removing|drop|strip|strips|delete any|replace"
-    r"|replaces|replacing|revert|undo|vermeide|verbiete"
+    r"|protect(?:s)? against|remove|removes|removing|removed|drop|dropped|retired|abandoned|strip|strips|delete any|replace"
+    r"|replaces|replacing|replaced|revert|undo|vermeide|verbiete"
     r"|evite[rz]?|evita|vermijd|unikaj|undvik)"
     r"|(?P<absence>instead of|rather than|in place of|without|no need for|unlike|free of|against"
     r"|ohne|sans|sin|senza|sem|zonder|bez|utan))\b"
@@ -41,7 +41,7 @@ _RESET_WORDS = (
     "but|except|unless|otherwise|when|whenever|if|while|since|because|until|only|always"
     "|instead,|so that|where|whereas|although|though|after which|hence|therefore|thus"
 )
-_CONSEQUENCE = re.compile(r"[,;] (?:so|and so|that is why)\b")
+_CONSEQUENCE = re.compile(r"[,;] (?:and )?(?:so\b(?! that)|that is why\b)")
 # A colon after these words introduces what they forbid.
 _ANNOUNCES = re.compile(
     r"(?:\b(?:(?:this|these|following|any of|those|ever|avoid|forbidden|banned|blocked|prohibited"
@@ -89,6 +89,7 @@ _AFFIRMS = re.compile(
 # Words for texts about a phrase, and for programs that look for it.
 _MENTION = re.compile(
     r"\b(?:documents?|(?<!run )(?<!execute )(?<!for )test_\w{1,60}|documented|documenting|describes?|described|describing|explains?"
+    r"|(?:section|chapter|paragraph|note|article|example|question)s? (?:on|about|for|of|named|titled)"
     r"|explained|explaining|mentions?|mentioned|mentioning|covers?|covered by|covering|asserts?"
     r"|asserting|tests? (?:that|for|of|whether|how|the)|a test|the tests? (?:for|of|named|called)"
     r"|checks? (?:that|for|whether)|verif(?:y|ies) that|ensures? that|faq|docs|documentation"
@@ -147,6 +148,7 @@ MAX_BEFORE, MAX_AFTER = 240, 140
 def is_advised(text: str, start: int, end: int, kind: str) -> bool:
     """Whether the text gives the phrase as advice."""
     before = SENTENCE_END.split(text[max(0, start - MAX_BEFORE) : start])[-1]
+    before = _CONSEQUENCE.split(before)[-1]
     after = SENTENCE_END.split(text[end : end + MAX_AFTER], maxsplit=1)[0]
     if _is_forbidden(before) or _is_refused(after):
         return False
@@ -245,10 +247,9 @@ def _last_reset(before: str) -> int:
     A conjunction with a verb begins a clause, unless it joins two verbs: `copy and paste`.
     """
     place = max((found.end() for found in _SUBORDINATE.finditer(before)), default=0)
-    for pattern in (_COLON, _CONSEQUENCE):
-        for found in pattern.finditer(before, place):
-            if not _announces(before[: found.end()]):
-                place = found.end()
+    for found in _COLON.finditer(before, place):
+        if not _announces(before[: found.end()]):
+            place = found.end()
     for found in _RESET.finditer(before, place):
         if not found["verb"]:
             place = found.end()
