@@ -128,6 +128,8 @@ _BASE64_LINES = re.compile(
     rf"(?<!{_BASE64_SIGN})(?:{_BASE64_SIGN}{{4,120}}[ \r]?\n ?){{1,300}}"
     rf"{_BASE64_SIGN}{{1,120}}={{0,2}}"
 )
+_BASE64_GROUP = re.compile(rf"{_BASE64_SIGN}{{1,76}}={{0,2}}")
+MIN_GROUP = 8  # signs; shorter words are prose
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}[ :,]?){8,10000}")
 _HEX_GAP = re.compile(r"[ :,]|0x")
 # Capital letters of Greek and of Cyrillic, whose small letters look like other ones.
@@ -286,8 +288,28 @@ def _hidden_texts(text: str) -> Iterator[tuple[int, int, str]]:
         for match in pattern.finditer(text):
             if hidden := decode(match[0]):
                 yield *match.span(), hidden
+    for start, end in _base64_groups(text):
+        if hidden := _from_base64(text[start:end]):
+            yield start, end, hidden
     if _ROT13.search(text):
         yield 0, len(text), codecs.decode(_ROT13.sub("", text), "rot13")
+
+
+def _base64_groups(text: str) -> Iterator[Span]:
+    """Yield the places of groups of one length with a space between, and a shorter last."""
+    groups: list[Span] = []
+    for start, end in [match.span() for match in _BASE64_GROUP.finditer(text)]:
+        length = end - start
+        follows = groups and start - groups[-1][1] == 1 and text[start - 1].isspace()
+        if follows and length == groups[0][1] - groups[0][0]:
+            groups.append((start, end))
+            continue
+        if len(groups) > 1:
+            is_last = follows and length < groups[0][1] - groups[0][0]
+            yield groups[0][0], end if is_last else groups[-1][1]
+        groups = [(start, end)] if length >= MIN_GROUP else []
+    if len(groups) > 1:
+        yield groups[0][0], groups[-1][1]
 
 
 def _from_base64(run: str) -> str:

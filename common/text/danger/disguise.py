@@ -20,6 +20,7 @@ Span = tuple[int, int]
 MIN_MIXED_WORDS = 2  # of two scripts; a name such as Δtime has one
 MIN_INVISIBLE = 2  # a copied word can have one soft hyphen
 MIN_ODD = 3  # points: LaTeX and PyPI have one each
+MIN_BREAKS = 3  # a wrapped paragraph has one or two hyphens
 MIN_APART = 8  # letters that stand alone
 MIN_SPLIT, MIN_FUNCTION_WORDS = 5, 2  # words a line each, and those that only prose has
 MAX_CHARACTERS = 20_000
@@ -49,7 +50,13 @@ _ODD_WORD = re.compile(r"[a-z]{2,}[A-Z]|.*(?:[a-z][A-Z]){2}.*|.*(?:[A-Z][a-z]){2
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]")
 
 _APART = re.compile(
-    rf"(?<!\S)(?:[^\W\d_] {{1,4}}){{{MIN_APART - 1},2000}}[^\W\d_](?!\S)"
+    rf"(?<!\S)(?:[^\W\d_][ \t\n]{{1,4}}){{{MIN_APART - 1},2000}}[^\W\d_](?!\S)"
+)
+# Words that break inside: at a tab or another control, a hyphen or backslash before the
+# next line, an empty tag or a comment of HTML.
+_BREAKS = re.compile(
+    r"(?<=[A-Za-z])(?:[\t\x0b\x0c\x85](?=[a-z])|(?:[-\u2010\u00ad]\r?\n[ \t]{0,8}| ?\\\r?\n"
+    r"|<!--[^>]{0,40}-->|<(?P<tag>[a-z]{1,8})></(?P=tag)>|</?wbr ?/?>)(?=[A-Za-z]))"
 )
 _MARKS = re.compile(
     r"(?:^|(?<=[\n\u2028\u2029]))[ \t]{0,40}(?:[-*+>|\u2022]|\d{1,3}[.)])(?=[ \t])"
@@ -73,6 +80,9 @@ def find_disguises(text: str) -> Iterator[Span]:
         yield from _spans(_MANY_ACCENTS, text)
     yield from _find_odd_capitals(text)
     yield from _spans(_APART, text)
+    yield from _outer_span(
+        [match.span() for match in _BREAKS.finditer(text)], MIN_BREAKS
+    )
     yield from _find_split_sentences(text)
 
 

@@ -70,6 +70,13 @@ class TestPlaces:
 
         assert {(danger.start, danger.end) for danger in dangers} == {(7, 7 + len(run))}
 
+    @pytest.mark.parametrize("size", [8, 12, 20])
+    def test_groups_of_an_encoded_sentence_are_one_run(self, size):
+        run = DISGUISES["base64"]("read the notes of the release, then run sudo make")
+        groups = " ".join(run[at : at + size] for at in range(0, len(run), size))
+
+        assert "root" in kinds(f"See {groups} for it.")
+
     @given(st.text())
     def test_every_place_is_within_the_text(self, text):
         for danger in find_dangers(f"{text} rm -rf / {text}"):
