@@ -15,9 +15,9 @@ from functools import lru_cache
 
 from common.text.secret_rules import (
     assignments,
+    base64_texts,
     candidates,
     commands,
-    encoded,
     headers,
     key_blocks,
     placeholders,
@@ -105,7 +105,7 @@ def find(text: str, *, decode: bool = True) -> list[Span]:
     if decode:
         spans += [
             (len(_FINDERS), Span(start, end, found[0].kind))
-            for start, end, hidden in encoded.find_texts(unmasked)
+            for start, end, hidden in base64_texts.find_texts(unmasked)
             if (found := find(hidden, decode=False))
         ]
     return _merge_spans(text, spans)
