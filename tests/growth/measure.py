@@ -18,8 +18,10 @@ STEP = 8
 # Linear growth makes eightfold, quadratic growth 64-fold of it. This is in the middle.
 MOST = STEP**1.5
 FLOOR = 0.001
-# A cost that needs no second run.
-ENOUGH = 0.03
+# A cost that needs no second run: other processes disturb short runs most.
+ENOUGH = 0.2
+# What looks too dear is measured again: another process may have shared the core.
+ATTEMPTS = 2
 # A run ends here; its cost is infinite.
 LIMIT = 2.0
 
@@ -34,14 +36,14 @@ def growth(
     """Return the growth of the cost for a text that is `STEP` times as long.
 
     Growth up to a limit, such as that of `a{1,500}b`, ends at greater lengths. So the
-    growth is above `MOST` only if it is at each length that can be measured.
+    growth is above `MOST` only if it is at each length, at each attempt.
     """
     if (least := cost(work, text(LONG // STEP))) == inf:
         return inf
     if least < floor and cost(work, text(LONG)) < floor:
         return 0.0
     ratio = inf
-    for length in LENGTHS:
+    for length in LENGTHS * ATTEMPTS:
         ratio = min(ratio, _ratio(work, text(length // STEP), text(length)))
         if ratio <= MOST:
             break

@@ -53,7 +53,7 @@ class TestWorstGrowth:
         [
             r"\s+",
             r"(?<!\s)\s++;",
-            r"a.{0,500}b",
+            r"a.{0,100}b",
             r"`[^`\n]*`",
             r"(?<![\w-])[\w-]++@",
             r"\b(?:always|never)\b",
