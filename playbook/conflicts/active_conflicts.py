@@ -38,21 +38,11 @@ def open_between(
     pairs = [
         (entry, near)
         for entry in rows.order_by("pk")
-        for near in _find_contradicted(entry, rules)
+        for near in matches.find_contradicted(
+            entry, rules, settled=_earlier_opponents(entry.pk)
+        )
     ]
     return _open_conflicts(project, pairs, caller) if pairs else 0
-
-
-def _find_contradicted(entry: PlaybookEntry, rules: RuleIndex) -> Iterable[Neighbour]:
-    return matches.compare_with_entries(
-        entry.project_id,
-        entry.content,
-        entry.embedding,
-        condition=entry.condition,
-        action=entry.action,
-        without={entry.pk, *_earlier_opponents(entry.pk)},
-        rules=rules,
-    ).contradicted
 
 
 def _earlier_opponents(entry_id: uuid.UUID) -> Iterator[uuid.UUID]:

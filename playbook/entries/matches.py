@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -145,6 +145,21 @@ def _best_match(verdicts: Sequence[Match]) -> Match:
             if verdict.verdict == kind:
                 return verdict
     return NO_MATCH
+
+
+def find_contradicted(
+    entry: PlaybookEntry, rules: RuleIndex | None, *, settled: Iterable[uuid.UUID]
+) -> Sequence[Neighbour]:
+    """Return the active entries that an entry contradicts, without those of `settled`."""
+    return compare_with_entries(
+        entry.project_id,
+        entry.content,
+        entry.embedding,
+        condition=entry.condition,
+        action=entry.action,
+        without={entry.pk, *settled},
+        rules=rules,
+    ).contradicted
 
 
 def compare(

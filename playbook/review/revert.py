@@ -22,7 +22,6 @@ from playbook.conflicts import conflict_lifecycle, conflict_list
 from playbook.conflicts.conflict_lifecycle import DECISIVE_COLUMNS
 from playbook.conflicts.contradiction import Contradiction, ReturningRule
 from playbook.entries import matches
-from playbook.entries.neighbours import Neighbour
 from playbook.entries.opposed_rules import RuleIndex
 from playbook.history import change_chains, undo_changes
 from playbook.history.change_chains import Chain
@@ -274,7 +273,13 @@ def _refuse_contradictions(
     active = [entry for entry in entries if entry.pk in ids and entry.is_live]
     rules = RuleIndex.load(active[0].project_id) if active else None
     contradicted = {
-        entry: found for entry in active if (found := _find_contradicted(entry, rules))
+        entry: found
+        for entry in active
+        if (
+            found := matches.find_contradicted(
+                entry, rules, settled=conflict_list.disputed_entries(entry.pk)
+            )
+        )
     }
     if contradicted:
         near = [one for found in contradicted.values() for one in found]
@@ -285,20 +290,6 @@ def _refuse_contradictions(
             returning=[_returning_rule(entry) for entry in contradicted],
             text=f"What the revert brings back ({labels})",
         )
-
-
-def _find_contradicted(
-    entry: PlaybookEntry, rules: RuleIndex | None
-) -> Sequence[Neighbour]:
-    return matches.compare_with_entries(
-        entry.project_id,
-        entry.content,
-        entry.embedding,
-        condition=entry.condition,
-        action=entry.action,
-        without={entry.pk, *conflict_list.disputed_entries(entry.pk)},
-        rules=rules,
-    ).contradicted
 
 
 def _returning_rule(entry: PlaybookEntry) -> ReturningRule:
