@@ -200,20 +200,21 @@ def _is_within(span: tuple[int, int], quotations: Sequence[tuple[int, int]]) -> 
 
 
 def _find_injections(text: str) -> tuple[Injection, ...]:
-    found = _find_english(text)
-    for variant in find_variants(text):
+    variants = find_variants(text)
+    found = _find_english(text, variants)
+    for variant in variants:
         if any(sign in variant.text for sign in _hints()):
             found.update(_find_translations(variant))
     return tuple(sorted(found, key=lambda each: (each.start, each.end, each.name)))
 
 
-def _find_english(text: str) -> set[Injection]:
+def _find_english(text: str, variants: Sequence[Variant]) -> set[Injection]:
     whole = Variant(text, range(len(text)))
     found = set(_find_patterns(whole, _IN_LINES if text.isascii() else PATTERNS))
     if not text.isascii():
         form = matching_form(text)
         found.update(_find_patterns(Variant(form.text, form.origins), _IN_LINES))
-    for number, variant in enumerate(find_variants(text)):
+    for number, variant in enumerate(variants):
         found.update(_find_patterns(variant, PATTERNS if number else _IN_SENTENCES))
     return found
 
@@ -278,7 +279,8 @@ def _hide_mark(mark: re.Match[str]) -> str:
     """
     phrases = mark[1].replace(DOT, " "), mark[1].replace(DOT, "")
     # In other languages, a joined phrase begins with the stem of its first word.
-    is_broken = not _find_english(mark[1].replace(DOT, "_"))
+    joined = mark[1].replace(DOT, "_")
+    is_broken = not _find_english(joined, find_variants(joined))
     if is_broken and any(map(_find_injections, phrases)):
         return "_" * len(mark[0])
     return mark[0]

@@ -74,15 +74,11 @@ def find_disguises(text: str) -> Iterator[Span]:
     text = text[:MAX_CHARACTERS]
     if not text.isascii():
         yield from _find_foreign_letters(text)
-        yield from _outer_span(
-            [match.span() for match in _INVISIBLE.finditer(text)], MIN_INVISIBLE
-        )
+        yield from _outer_span([*_spans(_INVISIBLE, text)], MIN_INVISIBLE)
         yield from _spans(_MANY_ACCENTS, text)
     yield from _find_odd_capitals(text)
     yield from _spans(_APART, text)
-    yield from _outer_span(
-        [match.span() for match in _BREAKS.finditer(text)], MIN_BREAKS
-    )
+    yield from _outer_span([*_spans(_BREAKS, text)], MIN_BREAKS)
     yield from _find_split_sentences(text)
 
 
