@@ -156,7 +156,9 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     changed = freshness.changed_files(entry)
     # Neither entry of an open conflict passes the gate, so there is no need to ask here
     # whether an open conflict hides the entry.
-    mark = freshness.doubt_note(is_contested=entry.is_doubted, files=changed)
+    mark = freshness.doubt_note(
+        entry.content, is_contested=entry.is_doubted, files=changed
+    )
     votes = f"helpful={entry.helpful} harmful={entry.harmful}"
     category = name_or_string(entry.category)
     content = json_string(entry.content, MAX_RULE)

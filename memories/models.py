@@ -404,6 +404,8 @@ class MemoryChange(models.Model):
 class File(models.Model):
     """A file of the project's code base that memories link to."""
 
+    GONE = "gone"  # the `attested_hash` of a file that is gone
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     file_path = models.CharField(max_length=1000)
@@ -412,6 +414,10 @@ class File(models.Model):
     renamed_from = models.JSONField(default=list, blank=True)
     # The time when a sync last reported that the file changed or is gone.
     changed_at = models.DateTimeField(null=True, blank=True)
+    # What callers that may attest reported last, a hash or GONE, and when that changed.
+    # Only their reports make an entry of the playbook suspect.
+    attested_hash = models.CharField(max_length=128, blank=True, db_default="")
+    attested_change_at = models.DateTimeField(null=True, blank=True)
     first_seen_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(auto_now_add=True)
 

@@ -79,3 +79,6 @@ class SyncOut(serializers.Serializer[Any]):
     changed = serializers.IntegerField()
     gone = serializers.IntegerField()
     suspect = serializers.IntegerField()
+    attested = serializers.BooleanField(
+        help_text="Whether the key may attest. If not, no playbook entry becomes suspect."
+    )

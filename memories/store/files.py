@@ -6,6 +6,7 @@ The module links files to memories, renames files, and syncs the hashes of files
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -126,7 +127,11 @@ def copy_links(source: Memory, target: Memory) -> None:
 
 @write
 def rename(project: Project, old: str, new: str, caller: Caller) -> File:
-    """Move the links of a file to its new path, and remember the old path."""
+    """Move the links of a file to its new path, and remember the old path.
+
+    If a caller that may not attest renames a file of which another attested, the file
+    stays at the old path with what was attested, and so do the hooks' paths.
+    """
     caller.require(Role.WRITER, project.pk)
     new = clean_path(new)
     if not new:
@@ -141,7 +146,11 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         raise errors.NotFound(f"The project has no file {old}.")
     if old == new:
         return file
+    is_believed = caller.attests_in(project.pk)
+    stays = bool(file.attested_hash) and not is_believed
     target: File | None = File.objects.filter(project=project, file_path=new).first()
+    if target is None and stays:
+        target = ensure(project, [new])[new]
     if target:
         _move_links(file, target)
         target.renamed_from = [*file.renamed_from, old, *target.renamed_from]
@@ -150,7 +159,9 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         target.changed_at = max(moments, default=None)
         # A bound user knows a file by its synced content, and must know the new path too.
         target.last_content_hash = target.last_content_hash or file.last_content_hash
-        file.delete()
+        if not stays:
+            _join_attested(file, target)
+            file.delete()
     else:
         target = file
         target.renamed_from = [*file.renamed_from, old]
@@ -158,8 +169,9 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
         target.file_type = PurePosixPath(new).suffix.lstrip(".").lower()[:32]
     target.last_seen_at = timezone.now()
     target.save()
-    for move in RENAME_HOOKS:
-        move(project, old, new)
+    if is_believed:
+        for move in RENAME_HOOKS:
+            move(project, old, new)
     trail.record(
         caller,
         "file.rename",
@@ -174,6 +186,12 @@ def rename(project: Project, old: str, new: str, caller: Caller) -> File:
     return target
 
 
+def _join_attested(source: File, target: File) -> None:
+    moments = [source.attested_change_at, target.attested_change_at]
+    target.attested_change_at = max(filter(None, moments), default=None)
+    target.attested_hash = target.attested_hash or source.attested_hash
+
+
 def _move_links(source: File, target: File) -> None:
     same = {name: OuterRef(name) for name in ("memory", "relation_type")}
     taken = MemoryFile.objects.filter(file=target, **same)
@@ -183,12 +201,13 @@ def _move_links(source: File, target: File) -> None:
 @write
 def sync(
     project: Project, hashes: Mapping[str, str | None], caller: Caller
-) -> dict[str, int]:
+) -> dict[str, int | bool]:
     """Compare files with their present hashes.
 
     A hash of None says that the file is gone. Links to an earlier content become suspect
     but stay visible. Return a dict with the numbers "files", "changed", "gone" and
     "suspect". For a bound caller, "suspect" counts only links that the caller can see.
+    "attested" says whether the caller may attest: if not, no entry becomes suspect.
     """
     caller.require(Role.WRITER, project.pk)
     known = {
@@ -207,14 +226,19 @@ def sync(
         if (digest := hashes[path]) is not None:
             file.last_content_hash = digest
             file.last_seen_at = now
-    columns = ["last_content_hash", "last_seen_at", "changed_at"]
-    File.objects.bulk_update(known.values(), columns, batch_size=UPDATE_BATCH)
     present = {path: digest for path, digest in hashes.items() if digest is not None}
     created = ensure(project, set(present) - set(known))
     for path, file in created.items():
         file.last_content_hash = present[path]
+    is_believed = caller.attests_in(project.pk)
+    if is_believed:
+        for path, file in {**known, **created}.items():
+            _attest(file, hashes[path], now)
+    attested = ["attested_hash", "attested_change_at"] if is_believed else []
+    columns = ["last_content_hash", "last_seen_at", "changed_at", *attested]
+    File.objects.bulk_update(known.values(), columns, batch_size=UPDATE_BATCH)
     File.objects.bulk_update(
-        created.values(), ["last_content_hash"], batch_size=UPDATE_BATCH
+        created.values(), ["last_content_hash", *attested], batch_size=UPDATE_BATCH
     )
     suspect = _mark_suspect(changed, missing)
     if caller.user_id:
@@ -236,7 +260,16 @@ def sync(
         "changed": len(changed),
         "gone": len(missing),
         "suspect": suspect,
+        "attested": is_believed,
     }
+
+
+def _attest(file: File, digest: str | None, now: datetime) -> None:
+    """Store an attested report; the first hash of a file is no change."""
+    state = digest or File.GONE
+    if state != file.attested_hash and (file.attested_hash or digest is None):
+        file.attested_change_at = now
+    file.attested_hash = state
 
 
 def _is_changed(file: File, digest: str | None) -> bool:

@@ -50,7 +50,7 @@ def _file_line(path: str, file: File | None, is_changed: bool) -> list[Any]:
     return [
         row_link(FILE, file.pk, path) if file else short_text(path),
         "changed" if is_changed else "unchanged",
-        format_time(file.changed_at) if file else "never seen",
+        format_time(file.attested_change_at) if file else "never seen",
     ]
 
 

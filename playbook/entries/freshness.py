@@ -1,13 +1,14 @@
 """Find entries to review again.
 
 An entry needs a new review if its review is due, or if a file that it rests on changed.
+Only a caller that may attest reports such a change.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeVar, cast
 
@@ -92,11 +93,16 @@ def suspect_files(
     return {entry_id: tuple(sorted(paths)) for entry_id, paths in found.items()}
 
 
-def doubt_note(*, is_contested: bool, files: Iterable[str]) -> str:
-    """Return the note that follows the text of a doubtful entry (decision 0011)."""
-    paths = [json_string(path, MAX_PATH) for path in files]
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    notes = [f"unconfirmed since {paths[0]}{more} changed"] if paths else []
+def doubt_note(text: str, *, is_contested: bool, files: Sequence[str]) -> str:
+    """Return the note that follows the text of a doubtful entry (decision 0011).
+
+    The note names a file only as the text itself names it: any writer can choose the
+    path of another file, and a path can be advice.
+    """
+    named = next((path for path in files if path in text), None)
+    first = json_string(named, MAX_PATH) if named else "a file that it rests on"
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    notes = [f"unconfirmed since {first}{more} changed"] if files else []
     notes += ["contested"] if is_contested else []
     return f" ({'; '.join(notes)})" if notes else ""
 
@@ -114,7 +120,7 @@ def _changed_anchors() -> QuerySet[Anchor]:
     changed = File.objects.filter(
         project_id=OuterRef("project_id"),
         file_path=OuterRef("file_path"),
-        changed_at__gt=OuterRef(OuterRef("confirmed_at")),
+        attested_change_at__gt=OuterRef(OuterRef("confirmed_at")),
     )
     return Anchor.objects.filter(Exists(changed), entry=OuterRef("pk")).order_by()
 
@@ -130,7 +136,7 @@ def _changed_links(caller: Caller) -> QuerySet[MemoryFile]:
         ),
         relation_type__in=DEPENDENCY_RELATIONS,
         suspect_since__isnull=False,
-        file__changed_at__gt=OuterRef("confirmed_at"),
+        file__attested_change_at__gt=OuterRef("confirmed_at"),
     ).order_by()
 
 
@@ -142,7 +148,7 @@ def _anchor_pairs(project: Project) -> Iterable[tuple[uuid.UUID, str]]:
     changed = File.objects.filter(
         project_id=OuterRef("project_id"),
         file_path=OuterRef("file_path"),
-        changed_at__gt=Greatest(
+        attested_change_at__gt=Greatest(
             OuterRef("entry__updated_at"), OuterRef("entry__verified_at")
         ),
     )
@@ -156,7 +162,7 @@ def _link_pairs(project: Project, caller: Caller) -> Iterable[tuple[uuid.UUID, s
         memory__in=_visible_memories(caller),
         memory__file_links__relation_type__in=DEPENDENCY_RELATIONS,
         memory__file_links__suspect_since__isnull=False,
-        memory__file_links__file__changed_at__gt=Greatest(
+        memory__file_links__file__attested_change_at__gt=Greatest(
             F("entry__updated_at"), F("entry__verified_at")
         ),
     ).order_by()

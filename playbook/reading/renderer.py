@@ -101,7 +101,9 @@ class RenderedEntry:
         If the entry is doubtful, a note follows the text.
         """
         mark = freshness.doubt_note(
-            is_contested=self.is_contested, files=self.suspect_files
+            self.entry.content,
+            is_contested=self.is_contested,
+            files=self.suspect_files,
         )
         return entry_line.write_marked(self.entry.label, self.entry.content, mark)
 

@@ -14,7 +14,8 @@ from common.text.quote import safe_line, visible_line
 COUNTERS = re.compile(r"(?P<pairs>(?:[A-Za-z_]+=[^\s:=]*(?:\s+|(?=::)))+)::|::(?=\s|$)")
 # The mark that `playbook.entries.freshness.doubt_note` puts after a text.
 DOUBT = (
-    r'\((?:unconfirmed since "(?:[^"\\]|\\.)*"(?: and [0-9]+ more)? changed'
+    r'\((?:unconfirmed since (?:"(?:[^"\\]|\\.)*"|a file that it rests on)'
+    r"(?: and [0-9]+ more)? changed"
     r"(?:; contested)?|contested)\)\Z"
 )
 _ENDING = re.compile(rf"(?<= )\\*{DOUBT}")

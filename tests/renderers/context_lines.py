@@ -153,6 +153,8 @@ PATHS = FILLED
 def relevant_rules(draw: st.DrawFn) -> RelevantRule:
     entry: Any = draw(ENTRIES)
     entry.named_changed = draw(st.lists(PATHS, max_size=2))
+    if entry.named_changed and draw(st.booleans()):
+        entry.content = f"{entry.named_changed[0]} {entry.content}"
     entry.linked_changed = []
     return RelevantRule(entry, 1.0, "")
 
@@ -218,7 +220,8 @@ def mark_of(reader: LineReader) -> dict[str, Any]:
     """Read the mark of a doubtful entry at the end of a line."""
     path, is_contested = None, False
     if reader.has(" (unconfirmed since "):
-        path = reader.string()
+        unnamed = "a file that it rests on"
+        path = unnamed if reader.has(unnamed) else reader.string()
         reader.match(r"( and \d+ more)? changed")
         is_contested = reader.has("; contested")
         reader.skip(")")
@@ -240,13 +243,15 @@ def expected_task(items: Any) -> list[Any]:
 def expected_rule(rule: RelevantRule) -> dict[str, Any]:
     entry: Any = rule.entry
     paths = sorted({*entry.named_changed})
+    named = [safe_line(path, PATH) for path in paths if path in entry.content]
+    named += ["a file that it rests on"] if paths else []
     return {
         "label": entry.label,
         "category": safe_line(entry.category, FIELD),
         "content": safe_line(entry.content, task_context.MAX_RULE),
         "helpful": entry.helpful,
         "harmful": entry.harmful,
-        "path": safe_line(paths[0], PATH) if paths else None,
+        "path": named[0] if named else None,
         "is_contested": entry.is_doubted,
     }
 

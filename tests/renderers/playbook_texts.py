@@ -81,17 +81,22 @@ def agent_line(line: str) -> AgentLine:
 
 def doubt(mark: str) -> dict[str, Any]:
     path, more = "", 0
-    if string := re.search(r'since (".*") (?:and (\d+) more )?changed', mark):
-        path, more = json.loads(string[1]), int(string[2] or 0)
+    pattern = r'since (".*"|a file that it rests on) (?:and (\d+) more )?changed'
+    if found := re.search(pattern, mark):
+        path = json.loads(found[1]) if found[1].startswith('"') else found[1]
+        more = int(found[2] or 0)
     return {"path": path, "more": more, "is_contested": mark.endswith("contested)")}
 
 
 def expected_line(rendered: RenderedEntry) -> AgentLine:
     files = rendered.suspect_files
+    content = rendered.entry.content
+    named = [safe_line(path, PATH) for path in files if path in content]
+    named += ["a file that it rests on"] if files else [""]
     return AgentLine(
         rendered.entry.label,
-        safe_line(rendered.entry.content),
-        safe_line(files[0], PATH) if files else "",
+        safe_line(content),
+        named[0],
         max(len(files) - 1, 0),
         rendered.is_contested,
     )
