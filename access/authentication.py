@@ -101,6 +101,7 @@ def caller_for_key(key: Any, request: Any) -> Caller:
         roles=dict.fromkeys(key.project_ids, role),
         key_id=key.pk,
         line_id=key.line_id,
+        root_line_id=key.root_line_id,
         key_account_id=key.account_id,
         may_attest=key.may_attest,
         agent_id=key.agent_id,

@@ -62,6 +62,7 @@ def issue(
         user_id=user_id,
         expires_at=expires_at,
         may_attest=may_attest,
+        root_line_id=caller.root_line_id,
         account_id=_account_of(caller),
         created_by=caller.name,
     )
@@ -97,6 +98,7 @@ def rotate(
         expires_at=now + lifetime if lifetime else None,
         may_attest=key.may_attest,
         line_id=key.line_id,
+        root_line_id=key.root_line_id,
         account_id=_account_of(caller),
         created_by=caller.name,
     )

@@ -40,6 +40,18 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         lines = self.filter(pk__in=[key_id]).values("line_id")
         return self.filter(line_id__in=lines)
 
+    def of_same_holder(self, key_id: uuid.UUID | None) -> ApiKeyQuerySet:
+        """Return a key, and the keys whose secrets its holder was given, too.
+
+        These are the keys that it issued or that come from the same first issuer, and the
+        keys of the same account.
+        """
+        key = self.filter(pk__in=[key_id])
+        return self.filter(
+            models.Q(root_line_id__in=key.values("root_line_id"))
+            | models.Q(account__in=key.exclude(account=None).values("account"))
+        )
+
     def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
         """Return keys of projects that the caller owns, and the caller's own key.
 
@@ -117,6 +129,9 @@ class ApiKey(models.Model):
     )
     # The first key of the line of rotations; the id of the key itself if it replaced none.
     line_id = models.UUIDField(editable=False)
+    # The line of the key that issued this one, or of that key's issuer, back to a key that
+    # a person or the operator issued; the line of the key itself if no key issued it.
+    root_line_id = models.UUIDField(editable=False)
 
     objects = ApiKeyQuerySet.as_manager()
 
@@ -137,12 +152,13 @@ class ApiKey(models.Model):
     def new(cls, **fields: object) -> tuple[Self, str]:
         """Return an unsaved key and its secret, which is stored nowhere.
 
-        Without a `line_id`, the key begins a line of its own.
+        Without a `line_id`, the key begins a line of its own; so without a `root_line_id`.
         """
         secret = SECRET_PREFIX + secrets.token_urlsafe(32)
         prefix = secret[: len(SECRET_PREFIX) + VISIBLE_CHARACTERS]
         key = cls(prefix=prefix, hash=hash_secret(secret), **fields)
         key.line_id = key.line_id or key.pk
+        key.root_line_id = key.root_line_id or key.line_id
         return key, secret
 
     @property

@@ -335,6 +335,7 @@ def caller_of(run: AceRun) -> Caller:
         roles={run.project_id: Role(key.role) if key else Role.WRITER},
         key_id=run.key_id,
         line_id=key.line_id if key else run.key_id,
+        root_line_id=key.root_line_id if key else run.key_id,
         key_account_id=key.account_id if key else None,
         account_id=run.account_id,
         may_attest=run.is_attested and is_believed,

@@ -33,7 +33,9 @@ class Caller:
     the user and session scopes of that user.
 
     `line_id` names the first key of a line of rotations, so that a rotated key stays the
-    same caller. `key_account_id` is the account that holds the secret of the key.
+    same caller. `root_line_id` names the line of the key that issued the key, or of that
+    key's issuer, back to the first. `key_account_id` is the account that holds the secret
+    of the key.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Caller:
     roles: Mapping[uuid.UUID, Role] = field(default_factory=dict)
     key_id: uuid.UUID | None = None
     line_id: uuid.UUID | None = None
+    root_line_id: uuid.UUID | None = None
     account_id: int | None = None
     key_account_id: int | None = None
     may_attest: bool = False
@@ -105,23 +108,22 @@ class Caller:
         """Return an opaque name of the person behind the caller.
 
         Two callers of one person are no two witnesses. The person is the user of a bound
-        key, otherwise the account, otherwise the line of keys.
+        key, otherwise the account, otherwise the first key of those that issued the key.
         """
         account_id = self.account_id or self.key_account_id
         if self.user_id:
             return _digest(f"user:{self.user_id}")
         if account_id:
             return _digest(f"account:{account_id}")
-        return self._line_name
+        return self._line_name(self.root_line_id or self.line_id)
 
     @property
     def own_names(self) -> frozenset[str]:
         """Return all names of the person; a rotation by somebody else changes `person`."""
-        return frozenset({self.person, self._line_name})
+        return frozenset({self.person, self._line_name(self.line_id)})
 
-    @property
-    def _line_name(self) -> str:
-        return _digest(f"line:{self.line_id}" if self.line_id else f"name:{self.name}")
+    def _line_name(self, line_id: uuid.UUID | None) -> str:
+        return _digest(f"line:{line_id}" if line_id else f"name:{self.name}")
 
     def agent_id_for(self, agent_id: str) -> str:
         """Return the agent id to write under; a key bound to an agent cannot use another id."""

@@ -31,7 +31,9 @@ READ_ALONE = frozenset({"language", "foreign", "supply"})
 
 
 class OwnDelta(errors.Forbidden):
-    """A key cannot approve its own proposal; another curator must decide."""
+    """A key cannot approve its own proposal, or release one of another key of its holder; sign
+    in, or let another curator decide.
+    """
 
     code = "own_delta"
 
@@ -59,8 +61,8 @@ class ActionRule:
     """When an action is possible, for a curator.
 
     An action that `accepts` is refused to the key that proposed the delta, and in a bulk
-    unless the risk is low. An action that `releases` needs an owner if the delta is in
-    quarantine.
+    unless the risk is low. If the delta is in quarantine, it is also refused to the keys of
+    the same holder, and an action that `releases` needs an owner.
     """
 
     statuses: frozenset[str]
@@ -188,6 +190,12 @@ class Permissions:
         line = ApiKey.objects.of_same_line(self.caller.key_id)
         return frozenset(line.values_list("pk", flat=True))
 
+    @cached_property
+    def _keys_of_holder(self) -> frozenset[uuid.UUID]:
+        """The keys with which the caller could have proposed a text to release it."""
+        keys = ApiKey.objects.of_same_holder(self.caller.key_id)
+        return frozenset(keys.values_list("pk", flat=True))
+
     def situation(self, delta: PlaybookDelta, *, in_bulk: bool = False) -> Situation:
         return Situation(
             status=delta.status,
@@ -207,7 +215,8 @@ class Permissions:
         # the choice between the two rules.
         if key_id is None or delta.key_id is None or delta.is_held:
             return False
-        return delta.key_id == key_id or delta.key_id in self._own_keys
+        own = self._keys_of_holder if delta.is_quarantined else self._own_keys
+        return delta.key_id == key_id or delta.key_id in own
 
     def actions(self, delta: PlaybookDelta) -> list[DeltaAction]:
         """Return the actions that are possible now, in the order of the table."""

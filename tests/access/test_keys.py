@@ -365,6 +365,14 @@ class TestPerson:
 
         assert caller_of(first).person == caller_of(second).person == olga.person
 
+    def test_a_key_is_one_person_with_the_key_that_issued_it(self, caller_of):
+        first = caller_of(keys.issue(name="k", role=Role.OWNER).key)
+        second = caller_of(keys.issue(name="k", role=Role.OWNER, caller=first).key)
+        third = caller_of(keys.issue(name="k", role=Role.WRITER, caller=second).key)
+
+        assert first.person == second.person == third.person
+        assert first.line_id != second.line_id
+
     def test_a_rotated_key_stays_one_person_and_another_key_is_another(self, caller_of):
         first = keys.issue(name="k", role=Role.WRITER).key
         other = keys.issue(name="k", role=Role.WRITER).key

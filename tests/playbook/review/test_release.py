@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 
 import pytest
+from rest_framework.test import APIClient
 
 from audit.models import AuditEvent
 from common.caller import Role
@@ -64,6 +65,81 @@ def waiting(project, bob, learned):
 def api(request, client_of, project):
     """A key of each role, which claims whatever helps it."""
     return client_of(project, role=request.param)
+
+
+class TestKeysOfOneHolder:
+    """No key releases what a key proposed whose secret its holder was given, too."""
+
+    @pytest.fixture
+    def issue(self, project):
+        def issue(api, role="owner"):
+            body = {"name": "k", "role": role, "projects": [str(project.pk)]}
+            answer = api.post("/api/v1/keys", body)
+            assert answer.status_code == 201, answer.json()
+            client = APIClient()
+            client.credentials(HTTP_AUTHORIZATION=f"Bearer {answer.json()['secret']}")
+            return client
+
+        return issue
+
+    @pytest.fixture
+    def propose(self, project):
+        def propose(api, text=DANGER):
+            body = {"project_id": str(project.pk), "content": text}
+            body["category"] = "gotchas"
+            return api.post(f"{API}/entries", body).json()["delta"]
+
+        return propose
+
+    @pytest.fixture
+    def accept(self):
+        def accept(api, delta):
+            body = {"release_reason": WHY}
+            return api.post(f"{API}/deltas/{delta['id']}/accept", body)
+
+        return accept
+
+    @pytest.mark.parametrize("proposer", ["first", "second", "third"])
+    @pytest.mark.parametrize("decider", ["first", "second", "third", "sister"])
+    def test_it_is_released_by_none_of_them(
+        self, alice_api, issue, propose, accept, proposer, decider
+    ):
+        second = issue(alice_api)
+        apis = {"first": alice_api, "second": second, "third": issue(second)}
+        apis["sister"] = issue(alice_api)
+        delta = propose(apis[proposer])
+        assert delta["risk"] == "quarantine"
+
+        answer = accept(apis[decider], delta)
+
+        assert (answer.status_code, answer.json()["code"]) == (403, "own_delta")
+        assert not is_live()
+
+    def test_keys_of_one_account_release_nothing_of_each_other(
+        self, client_of, project, admin_user, propose, accept
+    ):
+        first, second = (client_of(project, account=admin_user) for _ in range(2))
+
+        answer = accept(second, propose(first))
+
+        assert (answer.status_code, answer.json()["code"]) == (403, "own_delta")
+
+    def test_a_key_of_another_holder_releases_it(
+        self, client_of, project, alice_api, issue, propose, accept
+    ):
+        delta = propose(issue(alice_api))
+
+        answer = accept(client_of(project), delta)
+
+        assert answer.status_code == 200, answer.json()
+        assert is_live()
+
+    def test_an_issued_keys_harmless_proposal_is_accepted_by_its_issuer(
+        self, alice_api, issue, propose, accept
+    ):
+        delta = propose(issue(alice_api, "writer"), RULE)
+
+        assert accept(alice_api, delta).status_code == 200
 
 
 class TestRoads:
