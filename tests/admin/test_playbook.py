@@ -175,7 +175,9 @@ class TestAnEntry:
         self, curator, project, entry
     ):
         file = File.objects.create(
-            project=project, file_path="src/berths.py", changed_at=timezone.now()
+            project=project,
+            file_path="src/berths.py",
+            attested_change_at=timezone.now(),
         )
 
         html = curator.get(page(entry)).content.decode()

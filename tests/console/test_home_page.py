@@ -152,7 +152,9 @@ class TestThePage:
             Conflict.objects.create(project=project, left=entry, reason="r")
             path = f"src/{uuid7()}.py"
             Anchor.objects.create(entry=entry, project_id=project.pk, file_path=path)
-            File.objects.create(project=project, file_path=path, changed_at=NOW())
+            File.objects.create(
+                project=project, file_path=path, attested_change_at=NOW()
+            )
 
         fill()
         page(owner)
@@ -411,7 +413,7 @@ class TestEntries:
             entry=entry, project_id=project.pk, file_path="src/tide.py"
         )
         File.objects.create(
-            project=project, file_path="src/tide.py", changed_at=timezone.now()
+            project=project, file_path="src/tide.py", attested_change_at=timezone.now()
         )
 
         [*_, suspect] = flagged_entries.build_panels(project, alice)
