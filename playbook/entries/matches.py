@@ -24,7 +24,7 @@ from playbook.entries.neighbours import (
     find_nearest,
     nearest_in,
 )
-from playbook.entries.opposed_rules import ANSWER, OpposedRule, RuleIndex
+from playbook.entries.opposed_rules import ANSWER, OpposedRule, RuleIndex, rule_text
 from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
 from playbook.rule_text import merge_texts, text_patterns
@@ -112,7 +112,8 @@ def compare_with_entries(
     if not ANSWER.fullmatch(action):
         known = {*without, *(neighbour.entry.pk for neighbour in against)}
         rules = rules or RuleIndex.load(project_id)
-        opposed = list(rules.find_opposed(text, condition, without=known))
+        demand = rule_text(text, action)
+        opposed = list(rules.find_opposed(demand, condition, without=known))
         against += _as_neighbours(opposed, near)
     match = _exact_match(project_id, text, without) or _best_match(verdicts)
     return Comparison(match, tuple(against))
@@ -170,8 +171,8 @@ def compare(
         return _compare_answers(condition, action, near)
     entry, similarity = near.entry, near.similarity
     opposition = rule_opposition.find_opposition(
-        entry.content,
-        text,
+        rule_text(entry.content, entry.action),
+        rule_text(text, action),
         condition=entry.condition,
         other_condition=condition,
     )

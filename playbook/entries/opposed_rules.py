@@ -24,7 +24,7 @@ ANSWER = re.compile(r"answer `[^`\n]+`")
 @dataclass(frozen=True)
 class ActiveRule:
     entry_id: uuid.UUID
-    content: str
+    text: str
     condition: str
 
 
@@ -34,6 +34,11 @@ class OpposedRule:
     reason: str
 
 
+def rule_text(content: str, action: str) -> str:
+    """Return what a rule demands: its text, and its action if the text lacks it."""
+    return f"{content} ; {action}" if action and action not in content else content
+
+
 class RuleIndex:
     """The active rules of a project by the words that name their subjects and choices."""
 
@@ -41,7 +46,7 @@ class RuleIndex:
         self.rules = list(rules)
         self.by_word: dict[str, list[int]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
-            for word in rule_opposition.index_words(rule.content, rule.condition):
+            for word in rule_opposition.index_words(rule.text, rule.condition):
                 self.by_word[word].append(number)
 
     @classmethod
@@ -51,29 +56,30 @@ class RuleIndex:
             "pk", "content", "condition", "action"
         )
         return cls(
-            ActiveRule(pk, content, condition)
+            ActiveRule(pk, rule_text(content, action), condition)
             for pk, content, condition, action in columns
             if not ANSWER.fullmatch(action)
         )
 
     def find_opposed(
-        self, content: str, condition: str, *, without: Collection[uuid.UUID]
+        self, text: str, condition: str, *, without: Collection[uuid.UUID]
     ) -> Iterator[OpposedRule]:
-        for number in self._candidates(content, condition):
+        """Yield the rules that a rule contradicts, whose `rule_text` is given."""
+        for number in self._candidates(text, condition):
             rule = self.rules[number]
             if rule.entry_id in without:
                 continue
             reason = rule_opposition.find_opposition(
-                rule.content,
-                content,
+                rule.text,
+                text,
                 condition=rule.condition,
                 other_condition=condition,
             )
             if reason:
                 yield OpposedRule(rule.entry_id, reason)
 
-    def _candidates(self, content: str, condition: str) -> list[int]:
+    def _candidates(self, text: str, condition: str) -> list[int]:
         shared: Counter[int] = Counter()
-        for word in rule_opposition.index_words(content, condition):
+        for word in rule_opposition.index_words(text, condition):
             shared.update(self.by_word.get(word, ()))
         return [number for number, _ in shared.most_common(MAX_COMPARED)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from common.caller import Role
@@ -418,6 +420,37 @@ class TestWithoutVectors:
         conflict = Conflict.objects.get()
         assert (conflict.left_id, conflict.right_id) == (older.pk, newer.pk)
         assert resolve_conflict.reject(conflict, alice).state == "rejected"
+
+
+class TestTheAction:
+    """What a rule demands stands in its text or in its action."""
+
+    @pytest.mark.parametrize("has_model", [True, False])
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            ({"action": OPPOSITE}, {"action": RULE}),
+            ({"content": OPPOSITE}, {"action": RULE}),
+            ({"action": OPPOSITE}, {"content": RULE}),
+        ],
+    )
+    def test_it_is_compared_with_the_other_rules(
+        self, alice_api, write, body, first, second, has_model
+    ):
+        with nullcontext() if has_model else outage():
+            write(**{"content": "Follow the guide of the team."} | first)
+            rule = {"content": "Read the page about tests."} | second
+
+            answer = alice_api.post(ENTRIES, body | rule)
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "contradiction")
+        assert len(live()) == 1
+
+    def test_another_action_is_another_rule(self, alice_api, write, body):
+        write("Follow the guide of the team.", action=OPPOSITE)
+        rule = {"content": "Read the page about tests.", "action": OTHER}
+
+        assert alice_api.post(ENTRIES, body | rule).status_code == 201
 
 
 class TestAnImport:
