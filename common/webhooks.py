@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -39,6 +40,17 @@ def is_webhook_url(url: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in SCHEMES and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def refuse_written_address(url: str) -> None:
+    """Raise WebhookRefused if an address says by itself that nothing will be sent to it.
+
+    The names of hosts are not looked up, because a name can lead elsewhere later.
+    """
+    host = urlsplit(url).hostname or ""
+    host = "127.0.0.1" if host.rstrip(".") == "localhost" else host
+    with suppress(WebhookFailed):  # the host is a name
+        resolve(host, 0, flags=socket.AI_NUMERICHOST)
 
 
 def post(url: str, body: Mapping[str, Any]) -> None:
@@ -87,11 +99,11 @@ def _send(target: httpx2.URL, ip: str, body: Mapping[str, Any]) -> int:
         return status
 
 
-def resolve(host: str, port: int) -> list[str]:
+def resolve(host: str, port: int, *, flags: int = 0) -> list[str]:
     """Return the IP addresses of a host; refuse the host if one of them is not allowed."""
     refuse_metadata(public_address.is_metadata_host(host))
     try:
-        records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
     except (OSError, UnicodeError) as error:
         raise WebhookFailed("The host of the webhook is not found.") from error
     ips = [str(address[0]) for *_, address in records]

@@ -348,6 +348,41 @@ class TestTheSetting:
         [field] = answer.json()["errors"]
         assert field.startswith("settings.review")
 
+    @pytest.mark.parametrize(
+        "host",
+        [
+            *("127.0.0.1", "10.1.2.3", "[::1]", "[::ffff:127.0.0.1]", "2130706433"),
+            *("0x7f.1", "localhost", "169.254.169.254", "metadata.google.internal"),
+        ],
+    )
+    def test_an_address_inside_the_network_is_refused_at_once(
+        self, alice_api, project, settings, host
+    ):
+        settings.WEBHOOK_PRIVATE = False
+        review = {"webhook_url": f"http://{host}:8080/hook"}
+
+        answer = alice_api.patch(
+            f"/api/v1/projects/{project.pk}/settings", {"review": review}
+        )
+
+        assert answer.status_code == 400
+        assert [*answer.json()["errors"]] == ["settings.review.webhook_url"]
+        project.refresh_from_db()
+        assert project.options.review.webhook_url == ""
+
+    def test_an_address_that_is_stored_already_hinders_no_other_setting(
+        self, alice_api, project, settings
+    ):
+        settings.WEBHOOK_PRIVATE = False
+        stored = {"review": {"webhook_url": "http://10.1.2.3/hook"}}
+        Project.objects.filter(pk=project.pk).update(settings=stored)
+
+        answer = alice_api.patch(
+            f"/api/v1/projects/{project.pk}/settings", {"review": {"alarm_hours": 4}}
+        )
+
+        assert answer.status_code == 200, answer.json()
+
     def test_valid_settings_are_kept(self, alice_api, project):
         url = f"/api/v1/projects/{project.pk}/settings"
         review = {
