@@ -87,8 +87,16 @@ class Caller:
         self.require(role, project_id)
         self.refuse_bound(action=action)
 
+    @property
+    def is_bound(self) -> bool:
+        return bool(self.user_id or self.agent_id)
+
+    def owns(self, project_id: uuid.UUID) -> bool:
+        """Whether the caller is an owner who is not bound to a user or an agent."""
+        return self.may(Role.OWNER, project_id) and not self.is_bound
+
     def refuse_bound(self, *, action: str) -> None:
-        if self.user_id or self.agent_id:
+        if self.is_bound:
             bound_to = "a user" if self.user_id else "an agent"
             raise errors.Forbidden(
                 f"A key that is bound to {bound_to} cannot {action}; "

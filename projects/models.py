@@ -88,8 +88,8 @@ class Project(models.Model):
         return ProjectOptions.model_validate(self.settings)
 
     def settings_for(self, caller: Caller) -> dict[str, Any]:
-        """Return the settings as JSON; only owners read the addresses in them."""
-        if caller.may(Role.OWNER, self.pk):
+        """Return the settings as JSON; only unbound owners read the addresses in them."""
+        if caller.owns(self.pk):
             return self.options.model_dump(mode="json")
         return hide_owners_only(self.options)
 

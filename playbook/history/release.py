@@ -12,7 +12,7 @@ from typing import Any
 
 from audit import trail
 from common import errors
-from common.caller import Caller, Role
+from common.caller import Caller
 from playbook.models import Playbook, PlaybookEntry
 from playbook.rule_text import unsafe_phrases
 from playbook.rule_text.unsafe_phrases import UnsafePhrase
@@ -84,9 +84,9 @@ class RuleText:
 
 
 def may_release(caller: Caller, project: Project, reason: str) -> bool:
-    """Whether the caller is an owner who typed a reason that is long enough."""
+    """Whether the caller is an unbound owner who typed a reason that is long enough."""
     typed = sum(c.isprintable() and not c.isspace() for c in reason)
-    return caller.may(Role.OWNER, project.pk) and typed >= MIN_REASON
+    return caller.owns(project.pk) and typed >= MIN_REASON
 
 
 def find_unsafe(project: Project, texts: Mapping[str, str]) -> list[UnsafeText]:

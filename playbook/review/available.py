@@ -106,6 +106,7 @@ class Situation:
     role: Role | None
     has_content: bool = True
     is_own: bool = False
+    is_bound: bool = False
     in_bulk: bool = False
     reviewer: str = ""
     warnings: frozenset[str] = frozenset()
@@ -113,6 +114,10 @@ class Situation:
     @property
     def is_quarantined(self) -> bool:
         return self.risk == "quarantine"
+
+    @property
+    def may_release(self) -> bool:
+        return self.role == Role.OWNER and not self.is_bound
 
 
 def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
@@ -133,10 +138,10 @@ def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
         return refusal
     if rule.accepts and case.is_own:
         return OwnDelta()
-    if rule.releases and case.is_quarantined and case.role < Role.OWNER:
+    if rule.releases and case.is_quarantined and not case.may_release:
         return NeedsRelease(
             "This proposal is in quarantine. Reject it, or let an owner of the project "
-            "release it with a typed reason (`release_reason`)."
+            "(whose key is not bound) release it with a typed reason (`release_reason`)."
         )
     return _bulk_refusal(case) if rule.accepts and case.in_bulk else None
 
@@ -202,6 +207,7 @@ class Permissions:
             operation=delta.operation,
             risk=delta.risk,
             role=self.caller.role_in(delta.project_id),
+            is_bound=self.caller.is_bound,
             has_content=bool(delta.content),
             is_own=self._is_own(delta),
             in_bulk=in_bulk,

@@ -29,9 +29,16 @@ def read_all(api, project):
     return [api.get(f"{API}/{path}") for path in paths]
 
 
-@pytest.mark.parametrize("role", OTHERS)
-def test_others_read_that_one_is_set(client_of, alarmed, role):
-    *_, settings = answers = read_all(client_of(alarmed, role=role), alarmed)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({"role": role} for role in OTHERS),
+        {"role": Role.OWNER, "user_id": "u1"},
+        {"role": Role.OWNER, "agent_id": "a"},
+    ],
+)
+def test_others_read_that_one_is_set(client_of, alarmed, fields):
+    *_, settings = answers = read_all(client_of(alarmed, **fields), alarmed)
 
     review = settings.json()["review"]
     assert (review["webhook_url"], review["email"]) == (HIDDEN, HIDDEN)

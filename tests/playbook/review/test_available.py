@@ -58,6 +58,13 @@ def test_an_owner_may_release(status):
     )
 
 
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_bound_owner_releases_nothing(status):
+    case = {"risk": "quarantine", "role": Role.OWNER, "is_bound": True}
+
+    assert possible(status=status, **case) == EXPECTED[status] - ACCEPTING - {"redo"}
+
+
 @pytest.mark.parametrize("role", [Role.CURATOR, Role.OWNER])
 @pytest.mark.parametrize("risk", RISKS)
 def test_a_key_accepts_nothing_of_its_own(role, risk):

@@ -134,6 +134,20 @@ class TestKeysOfOneHolder:
         assert answer.status_code == 200, answer.json()
         assert is_live()
 
+    @pytest.mark.parametrize("bound", [{"user_id": "u1"}, {"agent_id": "a"}])
+    def test_a_bound_owner_releases_nothing(
+        self, client_of, project, alice_api, propose, accept, bound
+    ):
+        api = client_of(project, **bound)
+        body = {"project_id": str(project.pk), "content": DANGER, "category": "gotchas"}
+
+        written = api.post(f"{API}/entries", body | {"release_reason": WHY})
+        answer = accept(api, propose(alice_api))
+
+        assert written.json().get("entry") is None
+        assert (answer.status_code, answer.json()["code"]) == (403, "needs_release")
+        assert not is_live()
+
     def test_an_issued_keys_harmless_proposal_is_accepted_by_its_issuer(
         self, alice_api, issue, propose, accept
     ):
