@@ -15,10 +15,6 @@ from common.text.secret_rules import names, placeholders, values
 from common.text.secret_rules.headers import is_cookie_secret
 from common.text.secret_rules.spans import is_random
 
-# Fields that hold the value of the secret that their parent names.
-_INNER = frozenset(["value", "data", "plaintext", "plain", "raw", "current", "text"])
-_NAME_FIELDS = ("name", "key", "header", "variable", "field", "param", "env", "id")
-_VALUE_FIELDS = ("value", "val", "content", "default", "data")
 _LEAST_NUMBER = 1000
 MOST_ARGUMENTS = 500
 
@@ -110,7 +106,7 @@ class JsonMasker:
         masked = {}
         for key, inner in value.items():
             own = key if isinstance(key, str) else ""
-            inner_name = name if kind and own in _INNER else own
+            inner_name = names.name_of_inner(name, own)
             if named and own == named[1]:
                 inner_name = named[0]
             if kind == "cookie" and isinstance(inner, str):
@@ -130,7 +126,8 @@ class JsonMasker:
             return [items[0], self.mask(items[1], items[0])]
         if _is_command(items):
             return self._mask_arguments(items)
-        return [self.mask(item, name) for item in items]
+        inner_name = names.name_of_inner(name, "")
+        return [self.mask(item, inner_name) for item in items]
 
     def _mask_arguments(self, items: Sequence[str]) -> list[str]:
         """Mask the arguments of a command as the line that they make."""
@@ -153,11 +150,13 @@ class JsonMasker:
 
 def _named_pair(value: Mapping[Any, Any]) -> tuple[str, str] | None:
     """Return the name and the field of the value in `{"name": "X", "value": "x"}`."""
-    name = next((value[n] for n in _NAME_FIELDS if isinstance(value.get(n), str)), None)
-    if not name or not names.classify(name):
-        return None
-    inner = next((n for n in _VALUE_FIELDS if n in value), None)
-    return (name, inner) if inner else None
+    parts = [
+        (names.part_of_pair(k), k, v) for k, v in value.items() if isinstance(k, str)
+    ]
+    given = (v for part, _, v in parts if part == "name" and isinstance(v, str))
+    name = next((text for text in given if names.classify(text)), None)
+    inner = next((key for part, key, _ in parts if part == "value"), None)
+    return (name, inner) if name and inner else None
 
 
 def _is_pair(items: Sequence[Any]) -> bool:

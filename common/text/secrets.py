@@ -20,6 +20,7 @@ from common.text.secret_rules import (
     commands,
     headers,
     key_blocks,
+    levels,
     placeholders,
     token_patterns,
     unescape,
@@ -46,6 +47,7 @@ _FINDERS = (
     headers.find_secrets,
     urls.find_secrets,
     assignments.find_values,
+    levels.find_values,
     commands.find_secrets,
 )
 MOST_ROUNDS = 4

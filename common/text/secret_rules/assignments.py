@@ -44,7 +44,7 @@ _SETTER = re.compile(
 _CLOSE = r"(?P<close>\\{0,3}[\"'`]?\)?\]?\\{0,3})"
 # A type between a name and its value: Python's and Rust's, Go's, an array of C.
 _TYPE = (
-    r"(?:[ \t]{0,2}:[ \t]{0,2}&?[A-Za-z][\w.\[\]| ]{0,40}(?==)"
+    r"(?:[ \t]{0,2}:[ \t]{0,2}&?[A-Za-z][\w.\[\]| ]{0,40}(?==[ \t]{0,4}[^=\s])"
     r"|[ \t]{1,3}\*?(?:string|\[\]byte)(?=[ \t]{0,3}=)|\[\d{0,6}\](?=[ \t]{0,3}=))?"
 )
 _SEPARATOR = (

@@ -185,8 +185,20 @@ _COMMANDS = (
     ),
     _rule(
         "password",
-        "psql|pg_dump|pgpass|pg_restore",
-        r"^[\w.*-]{1,128}:(?:\d{1,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<secret>[^\s:]{1,128})$",
+        ":5432:|:5433:|:6432:|:*:",
+        r"(?<![^\s\"'`])[\w.*-]{1,128}:(?:5432|5433|6432|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<secret>[^\s:\"'`]{1,128})(?![^\s\"'`])",
+    ),
+    # The lines of htpasswd and of /etc/shadow.
+    _rule(
+        "password",
+        ":$|:{s",
+        r"(?<![^\s\"'`])[\w.@-]{1,64}:\$?(?P<secret>(?<=\$)(?:apr1|y|gy|7|2[abxy]|1|5|6)\$[^\s:\"'`]{16,200}|\{S{0,2}SHA(?:\d{3})?\}[\w+/]{20,100}={0,2})",
+    ),
+    # Directives of redis.conf.
+    _rule(
+        "password",
+        "requirepass|masterauth",
+        r"\b(?:requirepass|masterauth)\s{1,4}(?P<open>[\"'])?(?P<secret>(?=[^\s\"']*[\d!@#$%^&*])[^\s\"']{4,256})",
     ),
     _rule(
         "password",

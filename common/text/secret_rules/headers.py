@@ -18,6 +18,12 @@ _BEARER = re.compile(
     r"\b(?:bearer|ssws|genie-?key|apikey)[ \t]{1,4}(?P<secret>[\w.~+/=\-]{12,8192})",
     re.IGNORECASE,
 )
+# A header of a name of its own in prose: `send X-Auth-Token abc`.
+_OWN_HEADER = re.compile(
+    r"\bx-(?:[a-z]{1,20}-){0,3}(?:key|token|secret)[\"'`]?[ \t]{1,4}(?:header[ \t]{1,4}|value[ \t]{1,4}|with[ \t]{1,4}|to[ \t]{1,4}){0,2}"
+    r"[\"'`]?(?P<secret>[\w.~+/=\-]{12,8192})",
+    re.IGNORECASE,
+)
 _BASIC = re.compile(
     r"\bbasic[ \t]{1,4}(?P<secret>[A-Za-z0-9+/]{8,4096}={0,2})(?![\w+/=])",
     re.IGNORECASE,
@@ -61,6 +67,8 @@ def find_secrets(text: str, lowered: str) -> Iterator[Span]:
         or "apikey" in lowered
     ):
         yield from _find_words(_BEARER, text)
+    if "x-" in lowered:
+        yield from _find_words(_OWN_HEADER, text)
     if "basic " in lowered:
         yield from _find_basic(text)
     if "cookie" in lowered:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from common.text.text_tables import read_groups
 
 # The words of names, in groups. `suffixes` may end a name without a change of its meaning. A
 # key whose kind is one of `keys` is always a secret; one of `public_keys` never is. A token
-# after one of `plain_tokens` is a piece of text, or a place in a list.
+# after one of `plain_tokens` is a piece of text, or a place in a list. A field whose name ends
+# with one of `pair_names` names what the field beside it, one of `pair_values`, has.
 _GROUPS = read_groups(Path(__file__).with_name("names.txt"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z\u00e0-\u00ff]+|\d+")
 
@@ -35,6 +37,38 @@ def classify(name: str) -> str:
     if not words or words[0] in _GROUPS["negations"]:
         return ""
     return _kind_of_words(words)
+
+
+@lru_cache(maxsize=8192)
+def name_of_inner(outer: str, own: str) -> str:
+    """Return the name by which to judge a field in an object or list named `outer`.
+
+    `own` is the name of the field, or empty for an item of a list. The field `value` in
+    `password` is a password, the field `key` in `api` an API key. A field of `secrets`, or
+    an item of `tokens`, can be any text, and is judged as a key: by its look.
+    """
+    if own and classify(own):
+        return own
+    if own in _GROUPS["pair_values"]:
+        return outer
+    # The key of anything else, such as a scope, is a name.
+    if classify(f"{outer}_{own}") not in ("", "key"):
+        return f"{outer}_{own}"
+    is_plural = outer[-1:] in ("s", "S") and bool(
+        classify(outer) or classify(outer[:-1])
+    )
+    return f"{own or 'opaque'}_key" if is_plural else own
+
+
+@lru_cache(maxsize=8192)
+def part_of_pair(name: str) -> Literal["name", "value", ""]:
+    """Return which field of a pair a name is, as in `ParameterKey` and `ParameterValue`."""
+    *first, last = [word.lower() for word in _WORDS.findall(name)] or [""]
+    if len(first) > 1 or not _GROUPS["pair_prefixes"].issuperset(first):
+        return ""
+    if last in _GROUPS["pair_names"]:
+        return "name"
+    return "value" if last in _GROUPS["pair_values"] else ""
 
 
 def _kind_of_words(words: list[str]) -> str:
