@@ -85,6 +85,12 @@ def _no_throttles(settings):
 
 
 @pytest.fixture(autouse=True)
+def _static_files_are_found_on_request(settings):
+    """Otherwise each test client lists and reads the properties of all static files."""
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(autouse=True)
 def _every_refusal_is_audited():
     refusals._next_audit.clear()
 
