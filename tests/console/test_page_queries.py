@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import pytest
 from axes.models import AccessAttempt
+from django.apps import apps
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchmarks.fixtures import population
@@ -16,6 +22,7 @@ from memories.models import Purge
 from tests.console.query_counts import GIVEN_TO_NOBODY, QUERIES
 
 FEW, MANY = 3, 12
+READ_MORE_AT_FIRST = {"console:home", "console:search query"}
 
 
 @pytest.fixture
@@ -31,6 +38,25 @@ def installation(project):
     Heartbeat.objects.create(name="tidy", at=timezone.now())
     AccessAttempt.objects.create(**sign_in, failures_since_start=3)
     Purge.objects.create(project=project, selection={}, actor="a", counts={})
+
+
+def warm_up(browser, pages):
+    """Have the process and the session read what they read once."""
+    ContentType.objects.get_for_models(*apps.get_models())
+    for page in pages:
+        if page.name in READ_MORE_AT_FIRST:
+            browser.get(page.url)
+
+
+def count_queries(browsers, page):
+    """Count those of the first person who can open the page; None if nobody can."""
+    for browser in browsers.values():
+        with CaptureQueriesContext(connection) as queries:
+            answer = browser.get(page.url)
+        if answer.status_code == HTTPStatus.OK:
+            return len(queries)
+    assert answer.status_code == HTTPStatus.FORBIDDEN, page.url
+    return None
 
 
 @pytest.fixture
@@ -49,16 +75,9 @@ def query_counts_by_page(project, installation, passages, monkeypatch):
         page_latency.fill_project(project, sizes | {"proposals": 10 * size}, passages)
         with page_latency.create_people(project, keep=False) as browsers:
             shown = page_latency.page_subjects(project, passages)
-            asked = {
-                page: page_latency.reader_of(page, browsers)
-                for page in page_addresses.find_pages(shown)
-            }
-            return {
-                page: page_latency.request_page(browsers[reader], page).queries
-                if reader
-                else None
-                for page, reader in asked.items()
-            }
+            pages = list(page_addresses.find_pages(shown))
+            warm_up(browsers[page_latency.OWNER], pages)
+            return {page: count_queries(browsers, page) for page in pages}
 
     return count
 
