@@ -30,7 +30,7 @@ _ADDRESS = re.compile(
 _LOOPBACK = re.compile(
     r"localhost|[\w-]{1,60}\.localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[?::1\]?"
 )
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,60})=(.{0,400})", re.DOTALL)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,60})=(?!=)(.{0,400})", re.DOTALL)
 _VERSION = re.compile(r"(?:[=<>!~^]=?|@(?!/)|\[|;|:).*", re.DOTALL)
 _LOCAL = re.compile(
     r"[.~/\\].*|<.*>|.*\.(?:txt|toml|whl|zip|gz|ya?ml|json|cfg|lock|py|js|ts"

@@ -19,6 +19,7 @@ class TestAnotherSource:
         ("before", "after"),
         [
             ("pip install requests", "pip install reqeusts"),
+            ("pip install requests==2.31", "pip install reqeusts==2.31"),
             ("python3.11 -m pip install requests", "python -m pip install request5"),
             ("pip install requests", "uv pip install requestss"),
             ("poetry add flask", "poetry add flaskk --group dev"),
