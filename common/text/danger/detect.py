@@ -12,7 +12,14 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 
-from common.text.danger import commands, disguise, hosts, phrases, scope
+from common.text.danger import (
+    commands,
+    disguise,
+    hosts,
+    look_alike_packages,
+    phrases,
+    scope,
+)
 from common.text.danger.word_tables import read_values
 from common.text.variants import Variant, find_variants
 
@@ -78,6 +85,8 @@ def _find(variant: Variant, own_hosts: Set[str]) -> Iterator[Finding]:
     for kind, start, end in commands.find_commands(text):
         if kind != "package_source" or _changes_source(text, start, end, own_hosts):
             yield Finding(kind, start, end, start)
+    for start, end in look_alike_packages.find_look_alikes(text):
+        yield Finding("package_source", start, end, start)
     for kind, start, end, verb in phrases.find_phrases(text):
         yield Finding(kind, start, end, verb)
     for address in hosts.find_foreign_hosts(text, own_hosts):
