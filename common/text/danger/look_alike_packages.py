@@ -27,7 +27,7 @@ def find_look_alikes(text: str) -> Iterator[tuple[int, int]]:
         return
     for source in find_sources(text):
         name = source.name.rstrip(_PUNCTUATION)
-        if source.kind in _known() and is_look_alike(name, source.kind):
+        if source.kind in _names() and is_look_alike(name, source.kind):
             for place in re.finditer(re.escape(name).replace(r"\-", "[-_.]"), text):
                 yield place.span()
 
@@ -35,10 +35,12 @@ def find_look_alikes(text: str) -> Iterator[tuple[int, int]]:
 def is_look_alike(name: str, index: str) -> bool:
     """Return whether a name is one edit away from a well-known name, and none itself."""
     plain = _plain(name)
-    known = _known()[index]
-    if len(plain) < MIN_LENGTH or plain in known:
+    well_known = _names()[index]
+    if len(plain) < MIN_LENGTH or plain in well_known:
         return False
-    return any(is_one_edit(plain, each) for each in known if len(each) >= MIN_LENGTH)
+    return any(
+        is_one_edit(plain, each) for each in well_known if len(each) >= MIN_LENGTH
+    )
 
 
 def is_one_edit(one: str, other: str) -> bool:
@@ -55,7 +57,7 @@ def is_one_edit(one: str, other: str) -> bool:
 
 
 @cache
-def _known() -> dict[str, frozenset[str]]:
+def _names() -> dict[str, frozenset[str]]:
     groups = read_groups(FOLDER / "packages.txt")
     return {index: frozenset(map(_plain, names)) for index, names in groups.items()}
 
