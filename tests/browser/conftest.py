@@ -13,6 +13,7 @@ from tests.browser.hostile_world import (  # noqa: F401
     hostile_rows,
     watched_page,
 )
+from tests.browser.page_faults import DRAWN
 from tests.browser.people import alices, sign_in  # noqa: F401
 from tests.browser.review import waiting_deltas  # noqa: F401
 from tests.playbook.conftest import learned, write  # noqa: F401
@@ -42,13 +43,15 @@ def pytest_collection_modifyitems(items):
             item.add_marker(skip)
 
 
-@pytest.fixture
-def _async_allowed(monkeypatch):
+@pytest.fixture(scope="module")
+def _async_allowed():
     """Playwright's loop runs in this thread, where Django would refuse to query."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser(_async_allowed):
     from playwright.sync_api import sync_playwright
 
@@ -63,14 +66,18 @@ def browser(_async_allowed):
 class Watched:
     """A page with its errors and its requests to other hosts."""
 
-    def __init__(self, page, server):
+    def __init__(self, page, server, *, has_scripts):
         self.page = page
+        self.has_scripts = has_scripts
         self.server = server
         self.complaints = []
         self.strangers = []
+        self.pending = set()
         page.on("console", self.note)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self.look)
+        page.on("requestfinished", self.forget)
+        page.on("requestfailed", self.forget)
         page.on("response", self.judge)
 
     def note(self, message):
@@ -78,8 +85,12 @@ class Watched:
             self.complaints.append(f"{message.text} {message.location['url']}")
 
     def look(self, request):
+        self.pending.add(request)
         if not request.url.startswith((self.server, "data:", "about:", "blob:")):
             self.strangers.append(request.url)
+
+    def forget(self, request):
+        self.pending.discard(request)
 
     def judge(self, response):
         if response.status >= 400:
@@ -87,7 +98,24 @@ class Watched:
 
     def open(self, path):
         self.page.goto(self.server + path)
-        self.page.wait_for_load_state("networkidle")
+        self.settle()
+
+    def settle(self):
+        """Wait until the page is loaded and drawn, and what it asked for is there.
+
+        "networkidle" would wait for half a second in which nothing happens.
+        """
+        self.page.wait_for_load_state()
+        self.draw()
+        while self.pending:
+            self.draw()
+
+    def draw(self):
+        """Let the page draw two frames; without scripts, it can name no frames."""
+        if self.has_scripts:
+            self.page.evaluate(DRAWN)
+        else:
+            self.page.wait_for_timeout(20)
 
     def width_beyond_the_window(self):
         return self.page.evaluate(
@@ -99,6 +127,8 @@ class Watched:
 def open_page(browser, live_server):
     """Make a watched page: `open_page(width=390, scheme="dark")`."""
 
+    contexts = []
+
     def make(width=1280, scheme="light", scripts=True, zone="UTC", height=900):
         context = browser.new_context(
             viewport={"width": width, "height": height},
@@ -107,6 +137,9 @@ def open_page(browser, live_server):
             timezone_id=zone,
         )
         context.set_default_timeout(20_000)
-        return Watched(context.new_page(), live_server.url)
+        contexts.append(context)
+        return Watched(context.new_page(), live_server.url, has_scripts=scripts)
 
-    return make
+    yield make
+    for context in contexts:
+        context.close()

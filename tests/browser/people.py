@@ -64,7 +64,7 @@ def sign_in(project):
         page.page.fill("input[name=password]", PASSWORD)
         page.page.click("button[type=submit]")
         page.page.wait_for_selector(".in-tabs")
-        page.page.wait_for_load_state("networkidle")
+        page.settle()
         return page
 
     return make
