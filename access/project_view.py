@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from django.http import HttpResponseBase
+from django.http import HttpResponseBase, QueryDict
+from django.utils.datastructures import MultiValueDict
 from rest_framework.response import Response
 
 from access import idempotency, refusals
@@ -66,7 +67,9 @@ class ProjectView(ApiView):
         """
         if kept is EVERY_FIELD:
             return data
-        rest = {name: value for name, value in data.items() if name not in kept}
+        # Of a parameter that is repeated, `items()` has the last value only.
+        sent = dict(data.lists()) if isinstance(data, QueryDict) else data
+        rest = {name: value for name, value in sent.items() if name not in kept}
         masked, kinds = secret_policy.guard("mask", rest)
         if not kinds:
             return data
@@ -76,6 +79,8 @@ class ProjectView(ApiView):
         if mode == "reject":
             secret_policy.refuse(kinds)
         self.notes.add(secret_policy.describe(kinds))
+        if isinstance(data, QueryDict):
+            return MultiValueDict(masked)
         return masked | {name: data[name] for name in kept & set(data)}
 
     def _secret_mode(self, data: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter, TextFilter
 
-from common.text import plain_text
+from common.text import comma_list, plain_text
 
 
 def filter_input(rows: QuerySet[Any], **lookups: Any) -> QuerySet[Any]:
@@ -79,8 +79,7 @@ class TagFilter(ExactFilter):
     lookup = "tags__contains"
 
     def parse(self, text: str) -> list[str]:
-        tags = text.replace("\0", "").split(",")
-        return [tag.strip() for tag in tags if tag.strip()]
+        return comma_list.split(text.replace("\0", ""))
 
 
 def exact_filter(column: str, title: str = "", *, name: str = "") -> type[ExactFilter]:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from common.text import comma_list
 from common.text.plain_text import clip
 from console import list_urls
 from context.file_graph import FileGraph, RelatedFile
@@ -89,7 +90,8 @@ def _file_leaf(related: RelatedFile, project: Project) -> Leaf:
 
 def _tag_leaf(name: str, count: int, project: Project) -> Leaf:
     title = f"Tag {name}: {count:,} memories"
-    return Leaf(name, title, list_urls.admin_list("memories_memory", project, tag=name))
+    tag = comma_list.join([name])
+    return Leaf(name, title, list_urls.admin_list("memories_memory", project, tag=tag))
 
 
 def file_url(project: Project, path: str) -> str:

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from common import errors
 from common.admin import panels
 from common.admin.panels import PANEL_LIMIT, Panel, short_text
-from common.text import plain_text
+from common.text import comma_list, plain_text
 from console import list_urls
 from console.files import directory_tree, graph_branches, radial_layout
 from console.project_page import ProjectPage
@@ -123,7 +123,7 @@ class FilePage(ProjectPage):
         )
 
     def tag(self, name: str) -> SafeString:
-        url = list_urls.admin_list(MEMORY, self.project, tag=name)
+        url = list_urls.admin_list(MEMORY, self.project, tag=comma_list.join([name]))
         return format_html(
             '<a class="am-link" href="{}">{}</a>',
             url,

@@ -16,6 +16,7 @@ from common import errors, replicas
 from common.admin.action_forms import ApplyMixin
 from common.api.problem import field_errors
 from common.caller import Caller
+from common.text import comma_list
 from memories.models import Memory
 from memories.read import search
 from memories.read.search import SearchResult
@@ -165,7 +166,7 @@ class SearchForm(ApplyMixin, forms.Form):
         api_fields = api.SearchRequest().get_fields()
         body = {name: value for name, value in data.items() if name in api_fields}
         body |= {
-            "tags": _split_values(data["tags"], ","),
+            "tags": comma_list.split(data["tags"]),
             "agent_ids": _split_values(data["agent_ids"], ","),
             "file_paths": _split_values(data["file_paths"], "\n"),
             "weights": weights,

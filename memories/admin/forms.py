@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from common.admin.action_forms import ActionForm
+from common.admin.names_field import NamesField
 from common.caller import Role
 from memories.lifecycle import lookup, update
 from memories.models import (
@@ -28,11 +28,7 @@ class MemoryForm(ActionForm):
         ["title", "content", "outcome", "lessons", "tags"]
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
-    tags = forms.CharField(
-        required=False,
-        help_text="Separated by commas.",
-        widget=UnfoldAdminTextInputWidget,
-    )
+    tags = NamesField()
 
     class Meta:
         model = Memory
@@ -49,13 +45,8 @@ class MemoryForm(ActionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["tags"] = ", ".join(self.instance.tags)
+        self.initial["tags"] = self.instance.tags
         self.initial["version"] = self.instance.version
-
-    def clean_tags(self) -> list[str]:
-        return [
-            tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()
-        ]
 
     def apply(self) -> Memory:
         changes = {

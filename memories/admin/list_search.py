@@ -12,6 +12,7 @@ from typing import Any, cast
 from common import errors
 from common.admin.filters import day_bounds
 from common.caller import Caller
+from common.text import comma_list
 from memories.queries import SHARED_SCOPES, Filters, MemoryQuerySet
 from memories.read import search
 from memories.scopes import Scope
@@ -89,9 +90,7 @@ def _filters(params: Mapping[str, Any]) -> Filters:
     return Filters(
         memory_types=_one_value(params, "memory_type"),
         kinds=_one_value(params, "kind"),
-        tags=tuple(
-            tag.strip() for tag in params.get("tag", "").split(",") if tag.strip()
-        ),
+        tags=tuple(comma_list.split(params.get("tag", ""))),
         agent_ids=_one_value(params, "agent_id"),
         sensitivities=_one_value(params, "sensitivity"),
         include_duplicates=params.get("state") == "duplicate",

@@ -15,6 +15,7 @@ from common.admin.filters import ProjectFilter, exact_filter
 from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.panels import Panel, short_text
 from common.caller import Role
+from common.text import comma_list
 from memories.admin.forms import TagForm
 from memories.admin.status import MEMORY
 from memories.models import (
@@ -72,7 +73,7 @@ class TagAdmin(RowsAdmin):
 
     @admin.display(description="memories")
     def memories(self, tag: Any) -> Any:
-        where = f"project={tag.project_id}&tag={_quote(tag.name)}&state=current"
+        where = f"project={tag.project_id}&tag={_quote(comma_list.join([tag.name]))}&state=current"
         return panels.list_link(MEMORY, where, f"{tag.usage_count:,}")
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:

@@ -19,6 +19,13 @@ TAGS, LINKS, PATH = 100, 1_000, 1_000
 PATH_BYTES = 2_500  # a b-tree entry has 2,704 bytes at most, with the project's id
 
 
+class VerbatimField(serializers.CharField):
+    """A text that is kept as it was sent, with the spaces around it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": 255, "trim_whitespace": False} | kwargs)
+
+
 class ScopeSerializer(serializers.Serializer[Any]):
     """A scope with its kind and its key, as in `{"kind": "user", "user_id": "u1"}`.
 
@@ -26,12 +33,12 @@ class ScopeSerializer(serializers.Serializer[Any]):
     """
 
     kind = serializers.ChoiceField(choices=Memory.ScopeKind.choices)
-    session_id = serializers.CharField(max_length=255, required=False)
-    user_id = serializers.CharField(max_length=255, required=False)
-    workspace_id = serializers.CharField(max_length=255, required=False)
-    org_id = serializers.CharField(max_length=255, required=False)
-    object_type = serializers.CharField(max_length=255, required=False)
-    object_id = serializers.CharField(max_length=255, required=False)
+    session_id = VerbatimField(required=False)
+    user_id = VerbatimField(required=False)
+    workspace_id = VerbatimField(required=False)
+    org_id = VerbatimField(required=False)
+    object_type = VerbatimField(required=False)
+    object_id = VerbatimField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         kind = attrs["kind"]
@@ -54,10 +61,10 @@ class ScopeSerializer(serializers.Serializer[Any]):
 class TagsField(serializers.ListField):
     """A list of at most a hundred names.
 
-    A name has 1 to 64 characters.
+    A name has 1 to 64 characters and is not trimmed.
     """
 
-    child = serializers.CharField(max_length=MAX_TAG)
+    child = VerbatimField(max_length=MAX_TAG)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": TAGS} | kwargs)
@@ -113,6 +120,23 @@ class CommaList(serializers.ListField):
         split = [part for item in parts for part in str(item).split(",") if part]
         value: list[Any] = super().to_internal_value(split)
         return value
+
+
+class TagsQuery(serializers.Serializer[Any]):
+    """The tags that a list in a query string must have."""
+
+    tags = CommaList(child=VerbatimField(max_length=MAX_TAG), required=False)
+    tag = TagsField(
+        required=False,
+        help_text="A tag that may have a comma. Repeat the parameter for several tags.",
+    )
+    tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        if one_by_one := attrs.pop("tag", []):
+            attrs["tags"] = [*attrs.get("tags", []), *one_by_one]
+        return attrs
 
 
 class Note(serializers.Serializer[Any]):

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject, PageQuery
 from memories.models import Purge, PurgedText
-from memories.serializers.fields import ScopeSerializer
+from memories.serializers.fields import ScopeSerializer, VerbatimField
 from memories.store.drafts import MAX_CONTENT
 
 IDS = 500  # docs/limits.md
@@ -16,8 +16,8 @@ SELECTIONS = ("ids", "scope", "user_id", "session_id", "object")
 
 
 class ObjectSerializer(serializers.Serializer[Any]):
-    object_type = serializers.CharField(max_length=255)
-    object_id = serializers.CharField(max_length=255)
+    object_type = VerbatimField()
+    object_id = VerbatimField()
 
 
 class PurgeRequest(InProject):
@@ -33,8 +33,8 @@ class PurgeRequest(InProject):
         required=False,
     )
     scope = ScopeSerializer(required=False)
-    user_id = serializers.CharField(max_length=255, required=False)
-    session_id = serializers.CharField(max_length=255, required=False)
+    user_id = VerbatimField(required=False)
+    session_id = VerbatimField(required=False)
     object = ObjectSerializer(required=False)
     cascade = serializers.BooleanField(default=False)
     dry_run = serializers.BooleanField(default=False)

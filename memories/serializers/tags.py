@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject, PageQuery
 from memories.models import Tag
+from memories.serializers.fields import VerbatimField
 from memories.store.drafts import MAX_TAG
 
 
@@ -30,7 +31,7 @@ class TagOut(serializers.ModelSerializer[Tag]):
 
 
 class UpdateTag(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=MAX_TAG, required=False)
+    name = VerbatimField(max_length=MAX_TAG, required=False)
     description = serializers.CharField(
         max_length=2000, required=False, allow_blank=True
     )
@@ -38,7 +39,7 @@ class UpdateTag(serializers.Serializer[Any]):
 
 
 class CreateTag(InProject, UpdateTag):
-    name = serializers.CharField(max_length=MAX_TAG)
+    name = VerbatimField(max_length=MAX_TAG)
 
 
 class TagQuery(InProject, PageQuery):
@@ -47,4 +48,4 @@ class TagQuery(InProject, PageQuery):
 
 
 class MergeTag(serializers.Serializer[Any]):
-    into = serializers.CharField(max_length=64, help_text="The name or id of a tag.")
+    into = VerbatimField(max_length=64, help_text="The name or id of a tag.")

@@ -25,7 +25,7 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
         agent_id=caller.agent_id_for(draft.agent_id),
         user_id=caller.user_id or draft.user_id,
         scope=draft.scope or Scope("workspace", str(project.pk)),
-        tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags if tag.strip())),
+        tags=tuple(dict.fromkeys(draft.tags)),
         files=unique_refs(draft.files),
     )
     return guard_draft(project.options.secrets, draft)

@@ -12,6 +12,7 @@ from unfold.widgets import (
 )
 
 from common.admin.action_forms import ActionForm
+from common.admin.names_field import NamesField
 from common.caller import Caller, Role
 from playbook.conflicts.contradiction import Contradiction
 from playbook.models import PlaybookDelta, PlaybookEntry
@@ -34,11 +35,7 @@ class EntryForm(ActionForm):
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
     )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
-    tags = forms.CharField(
-        required=False,
-        help_text="Separated by commas.",
-        widget=UnfoldAdminTextInputWidget,
-    )
+    tags = NamesField()
     reason = forms.CharField(
         required=False,
         max_length=1000,
@@ -66,7 +63,7 @@ class EntryForm(ActionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["tags"] = ", ".join(self.instance.tags)
+        self.initial["tags"] = self.instance.tags
         self.initial["version"] = self.instance.version
         if not self.instance._state.adding:
             del self.fields["project"]
@@ -74,11 +71,6 @@ class EntryForm(ActionForm):
         rows = Project.objects.visible_to(self.caller)
         allowed = [row.pk for row in rows if self.caller.may(Role.CURATOR, row.pk)]
         self.fields["project"].queryset = rows.filter(pk__in=allowed)  # type: ignore[attr-defined]  # a model choice
-
-    def clean_tags(self) -> list[str]:
-        return [
-            tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()
-        ]
 
     def apply(self) -> PlaybookDelta:
         data = self.cleaned_data

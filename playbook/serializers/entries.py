@@ -8,14 +8,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from common.api.serializers import InProject
-from memories.serializers.fields import CommaList, TagsField
+from memories.serializers.fields import CommaList, TagsField, TagsQuery
 from playbook.entries import freshness
 from playbook.entries.text_limits import (
     MAX_CONTENT,
     MAX_INTEGER,
     MAX_PART,
     MAX_REASON,
-    MAX_TAG,
     MIN_INTEGER,
 )
 from playbook.models import PlaybookEntry, Support
@@ -160,10 +159,8 @@ def past_entry_output(
     }
 
 
-class PlaybookQuery(InProject):
+class PlaybookQuery(InProject, TagsQuery):
     category = CommaList(child=serializers.CharField(max_length=40), required=False)
-    tags = CommaList(child=serializers.CharField(max_length=MAX_TAG), required=False)
-    tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
     status = CommaList(
         child=serializers.ChoiceField(choices=STATUSES), default=lambda: ["active"]
     )

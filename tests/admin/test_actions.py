@@ -203,6 +203,19 @@ class TestEditingAMemory:
         assert (change.action, change.actor) == ("update", "user:bob")
         assert Memory.objects.filter(pk=memory.pk, content_tsv="south").exists()
 
+    def test_it_leaves_tags_alone_that_have_commas_and_spaces(self, curator, memory):
+        Memory.objects.filter(pk=memory.pk).update(tags=["salt, fresh", " sea "])
+        typed = '"salt, fresh", " sea "'
+
+        assert escape(typed) in curator.get(page(memory)).content.decode()
+        changed = form_of(memory, content="Berths are counted from here", tags=typed)
+        assert curator.post(page(memory), changed).status_code == 302
+
+        memory.refresh_from_db()
+        assert memory.tags == ["salt, fresh", " sea "]
+        change = MemoryChange.objects.filter(memory_id=memory.pk).first()
+        assert "tags" not in change.after
+
     def test_it_keeps_the_input_when_the_memory_has_changed(self, curator, memory):
         stale = form_of(memory, content="A text from yesterday", version=99)
 

@@ -199,6 +199,8 @@ class TestFilters:
             ("tag=red", True),
             ("tag=red,blue", True),
             ("tag=green", False),
+            ("tag=%22red,+blue%22", True),
+            ("tag=%22red,blue%22", False),
             ("state=current", True),
             ("state=deleted", False),
             ("agent_id=claude", True),
@@ -213,7 +215,7 @@ class TestFilters:
         a_memory(
             title="Sought",
             memory_type="decision",
-            tags=["red", "blue"],
+            tags=["red", "blue", "red, blue"],
             agent_id="claude",
         )
 
