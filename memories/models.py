@@ -105,6 +105,9 @@ class Memory(models.Model):
     source = models.CharField(max_length=16, choices=Source, default=Source.AGENT)
     promoted_from = models.UUIDField(null=True, blank=True)
     compacted_from = ArrayField(models.UUIDField(), default=list, blank=True)
+    # What the service records of a compaction: {generation, level, model, provenance}. A
+    # promoted copy of the result has the record too.
+    compaction = models.JSONField(default=dict, blank=True, editable=False)
     created_in_session_id = models.CharField(max_length=255, blank=True)
     provenance = models.JSONField(default=dict, blank=True)
 
@@ -278,9 +281,11 @@ class Memory(models.Model):
     @property
     def scope(self) -> dict[str, str]:
         """Return the scope in the form that the API writes."""
-        return Scope(
-            self.scope_kind, self.scope_key, self.scope_type, self.scope_user
-        ).to_dict()
+        return self.typed_scope.to_dict()
+
+    @property
+    def typed_scope(self) -> Scope:
+        return Scope(self.scope_kind, self.scope_key, self.scope_type, self.scope_user)
 
     @property
     def is_keyed_fact(self) -> bool:
@@ -289,6 +294,16 @@ class Memory(models.Model):
         Only the key decides which memories such a fact supersedes and repeats.
         """
         return self.kind == self.Kind.FACT and bool(self.key)
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether this memory was made from others."""
+        return bool(self.promoted_from or self.compacted_from)
+
+    @property
+    def is_compaction_result(self) -> bool:
+        """Whether this memory is the result of a compaction, and not a promoted copy."""
+        return bool(self.compacted_from) and self.promoted_from is None
 
     @property
     def is_expired(self) -> bool:

@@ -39,7 +39,6 @@ from memories.models import (
     Tag,
 )
 from memories.queries import MemoryQuerySet
-from memories.scopes import Scope
 from memories.store import originals, search_columns
 from search import statistics
 from search.models import LexemeStat
@@ -51,7 +50,7 @@ COLUMN_MASKS: dict[str, Redactor] = {
         ("scope_key", "scope_type", "scope_user", "delete_reason"), redact_name
     ),
     **dict.fromkeys(("value", "steps", "tool_usage", "metadata"), empty),
-    **dict.fromkeys(("tags", "provenance"), empty),
+    **dict.fromkeys(("tags", "provenance", "compaction"), empty),
 }
 CHANGE_MASK = columns_redactor(COLUMN_MASKS | {"scope": json_redactor("kind")})
 # A purged row is deleted, and its text is a mask. The mask alone is not enough, because a
@@ -63,9 +62,7 @@ INTERNAL = "set by the service, contains no text of a person"
 
 def _recompute(memory: Memory) -> None:
     search_columns.fill(memory, "simple")
-    memory.scope_hash = Scope(
-        memory.scope_kind, memory.scope_key, memory.scope_type, memory.scope_user
-    ).hash
+    memory.scope_hash = memory.typed_scope.hash
 
 
 def _memories(erasure: ErasureScope) -> MemoryQuerySet:

@@ -19,7 +19,15 @@ ID_OR_TIME = re.compile(
 )
 # Fields of JSON whose keys come from clients. These fields are emptied, not searched.
 FREE_FORM_KEYS = frozenset(
-    ["metadata", "value", "provenance", "arguments", "steps", "tool_usage"]
+    [
+        "metadata",
+        "value",
+        "provenance",
+        "compaction",
+        "arguments",
+        "steps",
+        "tool_usage",
+    ]
 )
 
 # A function that takes the value of a column and returns its replacement.

@@ -14,6 +14,7 @@ from common.caller import Caller, Role
 from common.db import write
 from memories.lifecycle.lookup import lock_undeleted
 from memories.models import Memory, MemoryChange
+from memories.scopes import Scope
 from memories.store import history, originals
 from projects.models import Project
 
@@ -22,9 +23,11 @@ from projects.models import Project
 def delete_memory(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> bool:
     """Delete a memory softly; return whether a memory was deleted.
 
-    Deleting is idempotent: an id that is unknown, invisible or already deleted is no error.
+    An expired memory is deleted too. Deleting is idempotent: an id that is unknown,
+    invisible or already deleted is no error.
     """
-    memory = Memory.objects.visible_to(caller).readable().filter(pk=memory_id).first()
+    rows = Memory.objects.visible_to(caller).filter(pk=memory_id, deleted_at=None)
+    memory = rows.first()
     if memory is None:
         return False
     caller.require(Role.WRITER, memory.project_id)
@@ -37,15 +40,19 @@ def delete_memory(memory_id: uuid.UUID, caller: Caller, *, reason: str = "") -> 
 
 
 @write
-def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
+def delete_scope(project: Project, scope: Scope, caller: Caller) -> int:
     """Delete every row of exactly this scope; return the number of deleted rows.
 
-    Expired rows are deleted too.
+    Expired rows are deleted too. A writer whose key is bound to a user may delete the
+    sessions of this user; for every other scope, the caller must be a curator.
     """
-    caller.require(Role.CURATOR, project.pk)
+    is_own = (
+        scope.kind == "session" and bool(scope.user) and scope.user == caller.user_id
+    )
+    caller.require(Role.WRITER if is_own else Role.CURATOR, project.pk)
     rows = (
         Memory.objects.visible_to(caller)
-        .filter(project=project, scope_hash=scope_hash, deleted_at=None)
+        .filter(project=project, scope_hash=scope.hash, deleted_at=None)
         .order_by("pk")
         .light()
     )
@@ -54,7 +61,7 @@ def delete_scope(project: Project, scope_hash: str, caller: Caller) -> int:
     for memory in locked.iterator(chunk_size=500):
         soft_delete(memory, caller, "its scope was deleted", has_successor=False)
         count += 1
-        if memory.promoted_from or memory.compacted_from:
+        if memory.is_derived:
             derived.append(memory.pk)
     # The sources of derived memories may have duplicates in another scope.
     for memory in Memory.objects.filter(pk__in=derived).light().order_by("pk"):

@@ -68,9 +68,10 @@ def _draft(
         "tags": tuple(dict.fromkeys(memory.tags if tags is None else tags)),
         "scope": target,
         "promoted_from": memory.pk,
+        "compacted_from": tuple(memory.compacted_from),
         "created_in_session_id": memory.created_in_session_id or session,
         # The original text was accepted before, so only a new text must have the minimum
         # length.
-        "min_length": 1 if content is None else None,
+        "min_length": 0 if content is None else None,
     }
     return Draft(**(kept | changed))

@@ -26,7 +26,7 @@ from memories.lifecycle.derive import Derivation
 from memories.models import Memory
 from memories.queries import MemoryQuerySet
 from memories.retention import compact
-from memories.retention.compact import COMPACTION_KEY, GENERATIONS, CompactionOptions
+from memories.retention.compact import MAX_GENERATION, CompactionOptions
 from memories.scopes import Scope
 from projects.models import Project
 from projects.options import CompactionSettings
@@ -82,7 +82,6 @@ def candidates(project: Project, policy: CompactionSettings) -> MemoryQuerySet:
     """
     compacted = Memory.objects.filter(project=project).exclude(compacted_from=[])
     each = Func("compacted_from", function="unnest", output_field=UUIDField())
-    last = {COMPACTION_KEY: {"generation": GENERATIONS[-1]}}
     rows: MemoryQuerySet = Memory.objects.current().filter(
         project=project,
         kind__in=policy.kinds,
@@ -90,7 +89,10 @@ def candidates(project: Project, policy: CompactionSettings) -> MemoryQuerySet:
         created_at__lt=timezone.now() - timedelta(days=policy.older_than_days),
     )
     rows = rows.exclude(Q(kind=Memory.Kind.FACT) & ~Q(key=""))
-    rows = rows.exclude(metadata__contains=last)
+    rows = rows.filter(
+        ~Q(compaction__has_key="generation")
+        | Q(compaction__generation__lt=MAX_GENERATION)
+    )
     return rows.exclude(pk__in=compacted.order_by().values(source_id=each))
 
 

@@ -12,7 +12,10 @@ from memories.store import history, originals
 
 
 class NotCompacted(errors.StateConflict):
-    """This memory is no result of a compaction, or the compaction is already undone."""
+    """This memory is no result of a compaction, or the compaction is already undone.
+
+    A promoted copy is no result; undo the compaction of the memory that was promoted.
+    """
 
     code = "not_compacted"
 
@@ -22,7 +25,7 @@ def undo(memory: Memory, caller: Caller) -> MemoryQuerySet:
     """Delete the result and restore its deleted sources; return all sources, in order."""
     caller.require(Role.WRITER, memory.project_id)
     result = lookup.lock_memory(memory)
-    if not result.compacted_from or result.deleted_at:
+    if not result.is_compaction_result or result.deleted_at:
         raise NotCompacted
     # Unlike other deletions, this one appoints no successor, because the sources come back.
     delete.soft_delete(result, caller, "its compaction was undone", has_successor=False)

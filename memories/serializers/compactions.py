@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject, PageQuery
 from memories.models import MemoryChange
-from memories.retention.compact import COMPACTION_KEY
+from memories.retention import compact
 
 
 class CompactionsQuery(InProject, PageQuery):
@@ -70,9 +70,10 @@ class CompactionOut(serializers.ModelSerializer[MemoryChange]):
 
         The caller's own text has null.
         """
-        metadata = change.after.get("metadata", {})
-        summary: dict[str, Any] | None = metadata.get(COMPACTION_KEY)
-        return summary
+        record = change.after.get("compaction")
+        # Before memories had the field, the record stood in their metadata.
+        old = change.after.get("metadata", {}).get("compaction")
+        return old if record is None else compact.summary_of(record)
 
 
 class QuotaOut(serializers.Serializer[Any]):

@@ -33,6 +33,11 @@ class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
 
     project_id = serializers.UUIDField(read_only=True)
     scope = serializers.DictField(child=serializers.CharField(), read_only=True)
+    compaction = serializers.DictField(
+        read_only=True,
+        help_text="The record of a compaction: `generation`, `level` and `model` of the "
+        "summary, and the `provenance` of each source where the sources differ.",
+    )
     files = FileLink(source="file_links", many=True, read_only=True)
     duplicate_of = serializers.UUIDField(
         source="duplicate_of_id", read_only=True, allow_null=True
@@ -71,6 +76,7 @@ class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
             "source",
             "promoted_from",
             "compacted_from",
+            "compaction",
             "created_in_session_id",
             "provenance",
             "similarity_hash",
@@ -93,6 +99,10 @@ class LineageOut(serializers.Serializer[Any]):
     supersedes = serializers.ListField(child=serializers.UUIDField())
     promoted_to = serializers.ListField(child=serializers.UUIDField())
     compacted_into = serializers.ListField(child=serializers.UUIDField())
+    sources = serializers.ListField(
+        child=serializers.UUIDField(),
+        help_text="Every memory that it was made from, directly or indirectly.",
+    )
 
 
 class MemoryDetail(MemoryOut):

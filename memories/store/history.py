@@ -42,6 +42,7 @@ FIELDS = [
     "user_id",
     "promoted_from",
     "compacted_from",
+    "compaction",
     "created_in_session_id",
     "provenance",
     "occurred_at",

@@ -98,11 +98,11 @@ class DeleteByScopeView(ProjectView):
     def post(self, request: Request) -> Response:
         """Delete all memories of exactly one scope of a project, expired ones included."""
         data = self.body(draft_forms.DeleteByScope)
-        project = self.project(data, Role.CURATOR)
+        project = self.project(data, Role.WRITER)
         scope = scopes.resolve(data["scope"], project, self.caller)
 
         def act() -> tuple[int, dict[str, Any]]:
-            count = delete.delete_scope(project, scope.hash, self.caller)
+            count = delete.delete_scope(project, scope, self.caller)
             return 200, {"deleted": count}
 
         return self.run_once(project.pk, act)

@@ -161,7 +161,7 @@ class History:
 
     def delete_scope(self, n, other):
         if other == 0:
-            delete.delete_scope(self.project, self.chosen(n).scope_hash, self.caller)
+            delete.delete_scope(self.project, self.chosen(n).typed_scope, self.caller)
 
     def there_and_back(self, n, other):
         """Delete and restore at once: all is said as before, by whichever row."""

@@ -247,6 +247,18 @@ class TestDeleteAndRestore:
         assert alice_api.delete(f"/api/v1/memories/{uuid.uuid4()}").status_code == 204
         assert alice_api.get(url(memory)).status_code == 404
 
+    @pytest.mark.parametrize("is_archived", [False, True])
+    def test_delete_deletes_an_expired_memory(
+        self, store_memory, alice_api, alice, url, is_archived
+    ):
+        memory = store_memory(expires_at=timezone.now() - timedelta(seconds=1))
+        if is_archived:
+            expire.archive_expired(alice)
+
+        assert alice_api.delete(url(memory)).status_code == 204
+        memory.refresh_from_db()
+        assert memory.deleted_at is not None
+
     def test_a_deleted_one_comes_back(self, store_memory, alice_api, url):
         memory = store_memory()
         alice_api.delete(url(memory))

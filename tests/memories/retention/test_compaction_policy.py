@@ -118,8 +118,8 @@ class TestPlan:
     def test_a_result_of_the_last_generation_stays(
         self, policy, stored, planned, generation, groups
     ):
-        made = {"compaction": {"level": "extractive", "generation": generation}}
-        stored(*lines(3), days=8, scope=SESSION, metadata=made)
+        made = {"level": "extractive", "model": "", "generation": generation}
+        stored(*lines(3), days=8, scope=SESSION, compaction=made)
 
         assert sizes(planned()) == groups
 

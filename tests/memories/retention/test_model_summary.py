@@ -99,7 +99,7 @@ class TestAGoodAnswer:
         told = alice_api.post("/api/v1/memories/compact", body).json()
 
         assert told["memory"]["content"] == GOOD
-        assert told["memory"]["metadata"]["compaction"] == {
+        assert told["memory"]["compaction"] == {
             "level": "model",
             "model": "small",
             "generation": 1,
@@ -209,7 +209,7 @@ class TestWithoutTheModel:
 
         assert answer.status_code == 201
         memory = Memory.objects.get(pk=answer.json()["id"])
-        assert memory.metadata["compaction"]["level"] == "extractive"
+        assert memory.compaction["level"] == "extractive"
 
 
 class TestWhatIsSent:
