@@ -17,10 +17,10 @@ from memories import scopes
 from memories.lifecycle import delete, derive, lookup, promote, update
 from memories.models import Memory, Purge
 from memories.queries import Filters
-from memories.read import retrieve
+from memories.read import lineage, retrieve
 from memories.retention import compact, erase
 from memories.retention.compact import CompactionOptions, Summarizer
-from memories.store import memory_types, write
+from memories.store import drafts, memory_types, write
 from memories.store.drafts import Draft
 from projects.models import Project
 
@@ -60,13 +60,13 @@ class ScopedStore:
         If the text repeats an original, the returned memory is a duplicate. `fields`
         are the fields of `Draft`.
         """
+        fields = drafts.read_nulls({**self.defaults, **fields})
         draft = Draft(
             **{
                 "content": content,
                 "memory_type": memory_types.classify(content),
                 # Requirement 000 has no minimum length.
                 "min_length": 1,
-                **self.defaults,
                 **fields,
                 "tags": tuple(fields.get("tags", ())),
                 "scope": scopes.resolve(scope, self.project, self.caller),
@@ -124,7 +124,7 @@ class ScopedStore:
         Expired memories are deleted too.
         """
         request = scopes.resolve(scope, self.project, self.caller)
-        return delete.delete_scope(self.project, request.hash, self.caller)
+        return delete.delete_scope(self.project, request, self.caller)
 
     def promote(
         self,
@@ -151,25 +151,57 @@ class ScopedStore:
     def compact(
         self,
         source_ids: Sequence[uuid.UUID],
-        target_scope: ScopeValue,
+        target_scope: ScopeValue | None,
         callback: Summarizer,
         options: CompactionOptions | None = None,
     ) -> Memory:
         """Compact memories of one scope into one memory.
 
-        `callback` writes the text of the new memory.
+        `callback` writes the text of the new memory. Without `target_scope`, the scope is
+        that of the sources.
         """
-        prepared = compact.prepare(
+        prepared = self._prepare(source_ids, target_scope, callback, options)
+        derived = derive.commit(prepared, self.caller).memory
+        assert derived
+        return derived
+
+    def rehearse_compaction(
+        self,
+        source_ids: Sequence[uuid.UUID],
+        target_scope: ScopeValue | None,
+        callback: Summarizer,
+        options: CompactionOptions | None = None,
+    ) -> Memory:
+        """Return the memory that `compact` would store; nothing is stored."""
+        prepared = self._prepare(source_ids, target_scope, callback, options)
+        derived = derive.rehearse(prepared, self.caller, lambda made: made.memory)
+        assert derived
+        return derived
+
+    def _prepare(
+        self,
+        source_ids: Sequence[uuid.UUID],
+        target_scope: ScopeValue | None,
+        callback: Summarizer,
+        options: CompactionOptions | None,
+    ) -> derive.Derivation:
+        target = None
+        if target_scope is not None:
+            target = scopes.resolve(target_scope, self.project, self.caller)
+        return compact.prepare(
             self.project,
             source_ids,
-            scopes.resolve(target_scope, self.project, self.caller),
+            target,
             callback,
             self.caller,
             options or CompactionOptions(),
         )
-        derived = derive.commit(prepared, self.caller).memory
-        assert derived
-        return derived
+
+    def source_ids(self, memory_id: uuid.UUID) -> list[uuid.UUID]:
+        """Return the ids of all memories that a memory was made from, even indirectly."""
+        return lineage.source_ids(
+            lookup.get_memory(memory_id, self.caller), self.caller
+        )
 
     def purge(
         self, selection: Mapping[str, Any], *, reason: str, cascade: bool = False

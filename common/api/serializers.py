@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
@@ -66,6 +66,9 @@ class InProject(serializers.Serializer[Any]):
 class NullIsAbsent(serializers.Serializer[Any]):
     """Mixin that accepts null for an optional field, because agents send it."""
 
+    # The optional fields in which null is a value of its own.
+    null_fields: ClassVar[frozenset[str]] = frozenset()
+
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         fields = super().get_fields()
         for field in fields.values():
@@ -75,6 +78,7 @@ class NullIsAbsent(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             optional = {name for name, field in self.fields.items() if field.allow_null}
+            optional -= self.null_fields
             data = {
                 name: value
                 for name, value in data.items()

@@ -175,13 +175,11 @@ class CompactForm(ChosenMemoriesForm):
             else compact.project_summarizer(first.project)
         )
         options = compact.CompactionOptions(
-            delete_sources=data["delete_sources"], expires_at=data["expires_at"]
-        )
-        target = Scope(
-            first.scope_kind, first.scope_key, first.scope_type, first.scope_user
+            delete_sources=data["delete_sources"],
+            expires_at=data["expires_at"] or compact.Expiry.EARLIEST,
         )
         derivation = compact.prepare(
-            first.project, data["memories"], target, by, self.caller, options
+            first.project, data["memories"], None, by, self.caller, options
         )
         return derive.commit(derivation, self.caller)
 
@@ -229,7 +227,7 @@ UNDO = AdminAction(
     lambda memory, caller, text: undo_compaction.undo(memory, caller),
     "deleted; its sources are as they were",
     is_possible=lambda memory, caller: (
-        bool(memory.compacted_from) and memory.deleted_at is None
+        memory.is_compaction_result and memory.deleted_at is None
     ),
     is_final=True,
 )
@@ -242,8 +240,7 @@ def sources_panel(memory: Memory, caller: Caller) -> Panel:
     """
     ids = memory.compacted_from
     seen = Memory.objects.visible_to(caller).light().in_bulk(ids)
-    summary = memory.metadata.get(compact.COMPACTION_KEY)
-    details = summary if isinstance(summary, dict) else {"text": "given"}
+    details = compact.summary_of(memory.compaction) or {"text": "given"}
     how = "; ".join(f"{name}: {value}" for name, value in details.items() if value)
     return Panel(
         "Compacted from",

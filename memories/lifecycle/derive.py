@@ -5,8 +5,11 @@ The new memory is first prepared, then written in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from django.db import transaction
 
 from common.caller import Caller
 from common.db import write
@@ -27,6 +30,8 @@ from memories.store.insert import insert_memory
 from memories.store.receipt import Receipt
 from projects import search_language
 from projects.models import Project
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,19 @@ def commit(derivation: Derivation, caller: Caller) -> Receipt:
                 retired_into=receipt.memory,
             )
     return receipt
+
+
+def rehearse(
+    derivation: Derivation, caller: Caller, describe: Callable[[Receipt], T]
+) -> T:
+    """Commit a derivation, describe its receipt, and take everything back.
+
+    All refusals are those of `commit`.
+    """
+    with transaction.atomic():
+        described = describe(commit(derivation, caller))
+        transaction.set_rollback(True)
+    return described
 
 
 @write

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from common import errors
 from common.caller import Caller, Role
@@ -26,7 +27,15 @@ def get_memory(
 
 
 def not_found_error(memory_id: uuid.UUID) -> errors.NotFound:
-    return errors.NotFound(f"There is no memory {memory_id}, or it has expired.")
+    detail = f"There is no memory {memory_id}, or it has expired."
+    return errors.NotFound(detail, missing_ids=[str(memory_id)])
+
+
+def missing_error(ids: Sequence[object], *, field: str) -> errors.NotFound:
+    """Return the refusal of a request whose `field` names memories that do not exist."""
+    missing = [str(memory_id) for memory_id in ids]
+    detail = f"There is no memory {', '.join(missing)}."
+    return errors.NotFound(detail, errors={field: [detail]}, missing_ids=missing)
 
 
 def project_of(memory_id: uuid.UUID, caller: Caller) -> uuid.UUID | None:

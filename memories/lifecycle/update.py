@@ -57,11 +57,12 @@ def update_memory(
     """Change fields of a memory.
 
     A changed text is hashed, indexed, embedded and compared anew. `tags` replaces all tags.
-    `metadata` is merged into the old metadata, at the top level only. `expires_at: None`
-    removes the expiry.
+    `metadata` is merged into the old metadata, at the top level only. `drafts.read_nulls`
+    says what None means; for example, `expires_at: None` removes the expiry.
     """
     caller.require(Role.WRITER, memory.project_id)
     refuse_immutable(changes)
+    changes = drafts.read_nulls(changes)
     masked = _guard_changes(memory, changes)
     text = Draft(
         content=masked.get("content", memory.content),
@@ -143,7 +144,7 @@ def _update(
     search_columns.fill(memory, language)
     if memory.similarity_hash != hashed:
         # A memory that was made from others is never marked as a duplicate.
-        memory.kept_apart = bool(memory.promoted_from or memory.compacted_from)
+        memory.kept_apart = memory.is_derived
     has_moved = _identity(memory) != identity
     if memory.is_duplicate and not has_moved:
         memory.version += 1

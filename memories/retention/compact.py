@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -17,7 +18,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from common import errors
 from common.caller import Caller, Role
 from common.ids import uuid7
-from memories.lifecycle import derive
+from memories.lifecycle import derive, lookup
 from memories.lifecycle.derive import Derivation
 from memories.models import Memory, MemoryChange
 from memories.retention import extractive_summary, model_summary
@@ -29,12 +30,8 @@ from projects.models import Project
 
 Summarizer = Callable[[Sequence[Memory]], str | Summary]
 
-# The metadata key under which a compacted memory describes its summary: {level, model,
-# generation}.
-COMPACTION_KEY = "compaction"
-# The choices for how often a memory can be compacted by policy. The results of the last
-# compaction stay.
-GENERATIONS = (1, 2, 3)
+# How often a memory can be compacted by policy. The results of the last compaction stay.
+MAX_GENERATION = 3
 # The sensitivities from lax to strict. The result has the strictest sensitivity of its
 # sources.
 STRICTNESS = ("public", "private", "sensitive")
@@ -49,6 +46,12 @@ PROVENANCE = (
     "created_in_session_id",
     "provenance",
 )
+
+
+class Expiry(Enum):
+    """An expiry that is taken from the sources."""
+
+    EARLIEST = "earliest"
 
 
 class MixedScopes(errors.StateConflict):
@@ -74,13 +77,14 @@ class CompactionFailed(errors.Refusal):
 class CompactionOptions:
     """Options of a compaction.
 
-    If an option is None, its value is taken from the sources.
+    Without an option, its value is taken from the sources. `expires_at=None` says that the
+    result never expires.
     """
 
     delete_sources: bool = False
     tags: Sequence[str] | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    expires_at: datetime | None = None
+    metadata: Mapping[str, Any] | None = None
+    expires_at: datetime | Expiry | None = Expiry.EARLIEST
     kind: str | None = None
     # This reason is written to the history of the result.
     reason: str = ""
@@ -89,7 +93,7 @@ class CompactionOptions:
 def prepare(
     project: Project,
     source_ids: Sequence[uuid.UUID],
-    target: Scope,
+    target: Scope | None,
     summarizer: Summarizer,
     caller: Caller,
     options: CompactionOptions,
@@ -97,14 +101,15 @@ def prepare(
     """Prepare one new memory that is made of several memories.
 
     `summarizer` gets the sources in the given order. Any error that the summarizer raises
-    becomes CompactionFailed. Raises Invalid if there are no ids, NotFound if a memory is
+    becomes CompactionFailed. Without `target`, the scope is that of the sources. Raises Invalid if there are no ids, NotFound if a memory is
     missing, and MixedScopes. Raises ExpiriesDiffer if sources that will be deleted expire
     at different times and `options` has no expiry.
     """
     caller.require(Role.WRITER, project.pk)
     sources = _sources(project, source_ids, caller)
+    target = target or sources[0].typed_scope
     _refuse_mixed(sources, target)
-    if options.delete_sources and options.expires_at is None:
+    if options.delete_sources and options.expires_at is Expiry.EARLIEST:
         _refuse_differing_expiries(sources)
     summary = _summary(sources, summarizer)
     draft = _draft(sources, summary, target, caller, options)
@@ -151,7 +156,7 @@ def _sources(
     rows = Memory.objects.visible_to(caller).readable().filter(project=project)
     by_id: dict[uuid.UUID, Memory] = rows.light().in_bulk(ids)
     if missing := [str(pk) for pk in ids if pk not in by_id]:
-        raise errors.NotFound(f"There is no memory {', '.join(missing)}.")
+        raise lookup.missing_error(missing, field="source_ids")
     return [by_id[pk] for pk in ids]
 
 
@@ -166,21 +171,24 @@ def _refuse_differing_expiries(sources: Sequence[Memory]) -> None:
 
 
 def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> Summary:
-    ids = ", ".join(str(memory.pk) for memory in sources)
     try:
         summary = summarizer(sources)
     # The caller's function may raise any exception. The sources are unchanged then.
     except Exception as error:
-        detail = f"Compaction failed for entries [{ids}]: {error}"
-        raise CompactionFailed(detail) from error
+        raise _failure(sources, str(error)) from error
     summary = Summary(summary) if isinstance(summary, str) else summary
-    if not summary.text.strip():
-        raise CompactionFailed(
-            f"Compaction failed for entries [{ids}]: the summary is empty"
-        )
+    # A blank text is stored if it is the caller's own.
+    if summary.level and not summary.text.strip():
+        raise _failure(sources, "the summary is empty")
     return replace(
         summary, text=extractive_summary.cut(summary.text, drafts.MAX_CONTENT)
     )
+
+
+def _failure(sources: Sequence[Memory], cause: str) -> CompactionFailed:
+    ids = [str(memory.pk) for memory in sources]
+    detail = f"Compaction failed for entries [{', '.join(ids)}]: {cause}"
+    return CompactionFailed(detail, source_ids=ids)
 
 
 def _draft(
@@ -207,12 +215,15 @@ def _draft(
         key=_shared_value(sources, "key") or "",
         value=_shared_value(sources, "value"),
         tags=tuple(dict.fromkeys(tags)),
-        metadata=_metadata(sources, summary) | dict(options.metadata),
+        metadata=_metadata(sources) | dict(options.metadata or {}),
+        compaction=_record(sources, summary),
         sensitivity=max((m.sensitivity for m in sources), key=STRICTNESS.index),
-        expires_at=options.expires_at or _earliest(sources),
+        expires_at=_earliest(sources)
+        if isinstance(options.expires_at, Expiry)
+        else options.expires_at,
         compacted_from=tuple(memory.pk for memory in sources),
         notes=_notes(summary),
-        min_length=1,
+        min_length=0,
     )
 
 
@@ -240,38 +251,42 @@ def _notes(summary: Summary) -> tuple[str, ...]:
     return (*level, *summary.notes)
 
 
-def _metadata(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
-    """Merge the metadata of the sources.
-
-    If sources have the same key, the first value wins. The level of the summary, the
-    generation, and the provenance in which the sources differ are added.
-    """
+def _metadata(sources: Sequence[Memory]) -> dict[str, Any]:
+    """Merge the metadata of the sources; of equal keys, the first value wins."""
     merged: dict[str, Any] = {}
     for memory in sources:
         merged = memory.metadata | merged
-    merged.pop(COMPACTION_KEY, None)
-    if summary.level:
-        merged[COMPACTION_KEY] = {
-            "level": summary.level,
-            "model": summary.model,
-            "generation": 1 + max(generation_of(memory) for memory in sources),
-        }
-    differing = [n for n in PROVENANCE if _differs(sources, n)]
-    if differing:
-        merged["compacted_provenance"] = [
-            _provenance(memory, differing) for memory in sources
-        ]
     return merged
 
 
-def generation_of(memory: Memory) -> int:
-    """Return the number of compactions that led to a memory.
+def _record(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
+    """Return the record of a compaction.
 
-    The number is read from the metadata of the memory, if the metadata are valid.
+    It has the generation, how a summary was made, and the provenance in which the sources
+    differ.
     """
-    known = memory.metadata.get(COMPACTION_KEY)
-    number = known.get("generation") if isinstance(known, dict) else None
-    return number if number in GENERATIONS else int(bool(memory.compacted_from))
+    record: dict[str, Any] = {
+        "generation": 1 + max(generation_of(memory) for memory in sources)
+    }
+    if summary.level:
+        record |= {"level": summary.level, "model": summary.model}
+    if differing := [name for name in PROVENANCE if _differs(sources, name)]:
+        record["provenance"] = [_provenance(memory, differing) for memory in sources]
+    return record
+
+
+def summary_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the {level, model, generation} of a record; None if the text was given."""
+    if "level" not in record:
+        return None
+    return {name: record[name] for name in ("level", "model", "generation")}
+
+
+def generation_of(memory: Memory) -> int:
+    """Return the number of compactions that led to a memory."""
+    unknown = int(bool(memory.compacted_from))
+    number: int = memory.compaction.get("generation", unknown)
+    return number
 
 
 def _differs(sources: Sequence[Memory], name: str) -> bool:

@@ -25,6 +25,7 @@ from common.erasure.scope import Descendant, ErasureScope
 from inference.embedding import active_model
 from jobs import queue, runner
 from memories import scopes
+from memories.lifecycle import lookup
 from memories.models import Memory, Purge, PurgedText
 from memories.scopes import redact_scope
 from projects.models import Project
@@ -251,7 +252,7 @@ def _select_memories(
 def _refuse_missing(named_ids: Any, ids: set[uuid.UUID]) -> None:
     missing = [str(pk) for pk in named_ids if uuid.UUID(str(pk)) not in ids]
     if missing:
-        raise errors.NotFound(f"There is no memory {', '.join(missing)}.")
+        raise lookup.missing_error(missing, field="ids")
 
 
 def _ids(value: Any, project: Project, caller: Caller) -> Q:

@@ -18,9 +18,18 @@ from memories.serializers.fields import (
     PathField,
     ScopeSerializer,
     TagsField,
+    TagsQuery,
+    VerbatimField,
 )
 from memories.serializers.memories import MemoryDetail
-from memories.store.drafts import MAX_CONTENT, MAX_PART, MAX_TAG, MAX_TITLE, FileRef
+from memories.store.drafts import (
+    EMPTY_VALUES,
+    MAX_CONTENT,
+    MAX_PART,
+    MAX_TITLE,
+    FileRef,
+    read_nulls,
+)
 
 
 class MemoryTextFields(serializers.Serializer[Any]):
@@ -66,12 +75,7 @@ class MemoryTextFields(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        # A null text is stored as an empty text. A null date and a null value are stored as
-        # null.
-        for name in ("goal", "result", "feedback", "outcome", "lessons"):
-            if name in attrs and attrs[name] is None:
-                attrs[name] = ""
-        return attrs
+        return read_nulls(super().validate(attrs))
 
 
 class MemoryFields(NullIsAbsent, MemoryTextFields):
@@ -79,7 +83,7 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
     memory_type = serializers.ChoiceField(choices=Memory.Type.choices, required=False)
     kind = serializers.ChoiceField(choices=Memory.Kind.choices, default="note")
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
-    user_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    user_id = VerbatimField(required=False, allow_blank=True)
     key = serializers.CharField(max_length=255, required=False, allow_blank=True)
     files = FileRefSerializer(many=True, required=False)
     scope = ScopeSerializer(required=False)
@@ -89,9 +93,7 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
         help_text="`user`, `system` and `reflect` are for curators to claim. From others "
         "they are stored as `agent`, and a note says so.",
     )
-    created_in_session_id = serializers.CharField(
-        max_length=255, required=False, allow_blank=True
-    )
+    created_in_session_id = VerbatimField(required=False, allow_blank=True)
     provenance = serializers.DictField(required=False)
 
     def validate_content(self, value: str) -> str:
@@ -130,11 +132,13 @@ class CreateMemories(InProject):
     )
 
 
-class UpdateMemory(MemoryTextFields):
+class UpdateMemory(NullIsAbsent, MemoryTextFields):
     """The fields that may change.
 
     Any other field is refused as immutable.
     """
+
+    null_fields = frozenset(EMPTY_VALUES)
 
     content = serializers.CharField(
         max_length=MAX_CONTENT, required=False, trim_whitespace=False
@@ -166,22 +170,20 @@ FIXED_FIELDS = (set(MemoryDetail.Meta.fields) | set(CreateMemory().fields)) - {
 }
 
 
-class RetrieveQuery(InProject):
+class RetrieveQuery(InProject, TagsQuery):
     """Query parameters of a structured read.
 
     A scope is written as `scope=user&user_id=u1`.
     """
 
     scope = serializers.ChoiceField(choices=Memory.ScopeKind.choices, required=False)
-    session_id = serializers.CharField(max_length=255, required=False)
-    user_id = serializers.CharField(max_length=255, required=False)
-    workspace_id = serializers.CharField(max_length=255, required=False)
-    org_id = serializers.CharField(max_length=255, required=False)
-    object_type = serializers.CharField(max_length=255, required=False)
-    object_id = serializers.CharField(max_length=255, required=False)
+    session_id = VerbatimField(required=False)
+    user_id = VerbatimField(required=False)
+    workspace_id = VerbatimField(required=False)
+    org_id = VerbatimField(required=False)
+    object_type = VerbatimField(required=False)
+    object_id = VerbatimField(required=False)
     include_narrower = serializers.BooleanField(default=False)
-    tags = CommaList(child=serializers.CharField(max_length=MAX_TAG), required=False)
-    tags_match = serializers.ChoiceField(choices=["all", "any"], default="all")
     since = serializers.DateTimeField(required=False)
     kinds = CommaList(
         child=serializers.ChoiceField(choices=Memory.Kind.choices), required=False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,27 @@ from projects.models import Project
 # The maximum lengths are in characters and are listed in docs/limits.md.
 MAX_CONTENT, MAX_PART, MAX_TITLE, MAX_TAG = 50_000, 20_000, 500, 64
 TEXT_FIELDS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons")
-JSON_FIELDS = ("value", "tool_usage", "steps", "metadata", "provenance")
+JSON_FIELDS = ("value", "tool_usage", "steps", "metadata", "provenance", "compaction")
+
+
+# The fields that can be empty, with their empty values.
+EMPTY_VALUES: dict[str, Any] = {
+    **dict.fromkeys(("title", "goal", "result", "feedback", "outcome", "lessons"), ""),
+    **dict.fromkeys(("value", "confidence", "occurred_at", "expires_at")),
+}
+
+
+def read_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a memory as they are meant if some are null.
+
+    Null empties a field that can be empty. Elsewhere, it means the same as leaving the
+    field out.
+    """
+    return {
+        name: EMPTY_VALUES[name] if value is None else value
+        for name, value in fields.items()
+        if value is not None or name in EMPTY_VALUES
+    }
 
 
 @dataclass(frozen=True)
@@ -71,6 +91,7 @@ class Draft:
     # duplicate.
     promoted_from: uuid.UUID | None = None
     compacted_from: tuple[uuid.UUID, ...] = ()
+    compaction: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     # The minimum length of the content. None means the minimum of the project's settings.
     min_length: int | None = None
@@ -142,6 +163,7 @@ COPIED_FIELDS = [
     "occurred_at",
     "expires_at",
     "promoted_from",
+    "compaction",
 ]
 
 

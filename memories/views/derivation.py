@@ -6,6 +6,7 @@ The views promote a memory, compact several memories, and undo a compaction.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
@@ -13,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
+from common.api.serializers import represent
 from common.caller import Role
 from memories import scopes
 from memories.lifecycle import derive, lookup, promote
@@ -20,6 +22,7 @@ from memories.lifecycle.derive import Derivation
 from memories.retention import compact, undo_compaction
 from memories.serializers import derivation as forms
 from memories.serializers import memories as memory_forms
+from memories.store.receipt import Receipt
 from memories.views import answers
 
 
@@ -53,18 +56,23 @@ class CompactMemoriesView(ProjectView):
     @extend_schema(
         operation_id="memories_compact",
         request=forms.Compact,
-        responses={201: memory_forms.ReceiptOut},
+        responses={200: forms.CompactionPlanOut, 201: memory_forms.ReceiptOut},
     )
     def post(self, request: Request) -> Response:
-        """Merge memories of one scope into one, with your text or a summary."""
+        """Merge memories of one scope into one, with your text or a summary.
+
+        With `dry_run`, the answer shows the result, and nothing is changed.
+        """
         data = self.body(forms.Compact)
         project = self.project(data, Role.WRITER)
-        target = scopes.resolve(data.get("target_scope"), project, self.caller)
+        target = None
+        if "target_scope" in data:
+            target = scopes.resolve(data["target_scope"], project, self.caller)
         options = compact.CompactionOptions(
             delete_sources=data["delete_sources"],
             tags=data.get("tags"),
-            metadata=data.get("metadata", {}),
-            expires_at=data.get("expires_at"),
+            metadata=data.get("metadata"),
+            expires_at=data.get("expires_at", compact.Expiry.EARLIEST),
         )
         summarizer = compact.project_summarizer(project)
         if "content" in data:
@@ -74,6 +82,8 @@ class CompactMemoriesView(ProjectView):
         prepared = compact.prepare(
             project, data["source_ids"], target, summarizer, self.caller, options
         )
+        if data["dry_run"]:
+            return Response(derive.rehearse(prepared, self.caller, _plan_of(prepared)))
         return _commit(self, prepared)
 
 
@@ -96,6 +106,17 @@ class UndoCompactionView(ProjectView):
             return 200, {"restored": memory_forms.MemoryOut(sources, many=True).data}
 
         return self.run_once(memory.project_id, act)
+
+
+def _plan_of(prepared: Derivation) -> Callable[[Receipt], dict[str, Any]]:
+    deleted = prepared.sources if prepared.retire else []
+
+    def describe(receipt: Receipt) -> dict[str, Any]:
+        plan = {"dry_run": True, **vars(receipt), "deleted": [m.pk for m in deleted]}
+        answer: dict[str, Any] = represent(forms.CompactionPlanOut, plan)
+        return answer
+
+    return describe
 
 
 def _commit(view: ProjectView, prepared: Derivation) -> Response:

@@ -9,16 +9,17 @@ from django.utils import timezone
 
 from common import errors
 from memories import scoped_store
-from memories.retention import compact
+from memories.retention.compact import CompactionOptions
 from memories.serializers.memories import MemoryOut
 
 V1 = "/api/v1"
 
 
 class Refused(Exception):
-    def __init__(self, status, code, detail):
+    def __init__(self, status, code, detail, **extra):
         super().__init__(f"{status} {code}: {detail}")
         self.status, self.code, self.detail = status, code, detail
+        self.missing_ids = extra.get("missing_ids")
 
 
 def dated(fields):
@@ -45,7 +46,7 @@ class Rest:
             answer = send(f"{V1}/{path}", plain(body), format="json")
         if answer.status_code >= 400:
             told = answer.json()
-            raise Refused(told["status"], told["code"], told["detail"])
+            raise Refused(**told)
         return answer.json() if answer.content else None
 
     def write(self, scope, content, **fields):
@@ -61,10 +62,13 @@ class Rest:
                 return None
             raise
 
+    def sources(self, memory_id):
+        return self.get(memory_id)["lineage"]["sources"]
+
     def retrieve(self, scope, tags=(), **query):
         named = {name: key for name, key in scope.items() if name != "kind"}
         if tags:
-            query["tags"] = ",".join(tags)
+            query["tag"] = list(tags)
         query = {**self.project, "scope": scope["kind"], **named, **query}
         return self.call("get", "memories", query=plain(query))["results"]
 
@@ -85,6 +89,9 @@ class Rest:
         body = {**self.project, **dated(wish)}
         return self.call("post", "memories/compact", body)["memory"]
 
+    def rehearse_compaction(self, **wish):
+        return self.compact(**wish, dry_run=True)
+
 
 class InProcess:
     """Every operation through `memories.scoped_store`."""
@@ -99,7 +106,9 @@ class InProcess:
         try:
             return operation(*args, **fields)
         except errors.Refusal as refusal:
-            raise Refused(refusal.status, refusal.code, refusal.detail) from refusal
+            raise Refused(
+                refusal.status, refusal.code, refusal.detail, **refusal.extra
+            ) from refusal
 
     def write(self, scope, content, **fields):
         typed = {"memory_type": "learning", **dated(fields)}
@@ -108,6 +117,9 @@ class InProcess:
     def get(self, memory_id):
         found = self.store.get(uuid.UUID(memory_id))
         return self.shown(found) if found else None
+
+    def sources(self, memory_id):
+        return [str(pk) for pk in self.store.source_ids(uuid.UUID(memory_id))]
 
     def retrieve(self, scope, **fields):
         wanted = scoped_store.ScopedQuery(scope, **fields)
@@ -129,13 +141,19 @@ class InProcess:
         made = self.attempt(self.store.promote, uuid.UUID(memory_id), target, **wish)
         return self.shown(made)
 
-    def compact(self, source_ids, target_scope, content, **wish):
+    def compact(self, **wish):
+        return self._compact(self.store.compact, **wish)
+
+    def rehearse_compaction(self, **wish):
+        return self._compact(self.store.rehearse_compaction, **wish)
+
+    def _compact(self, compact, source_ids, content, target_scope=None, **wish):
         made = self.attempt(
-            self.store.compact,
+            compact,
             [uuid.UUID(pk) for pk in source_ids],
             target_scope,
             lambda sources: content,
-            compact.CompactionOptions(**dated(wish)),
+            CompactionOptions(**dated(wish)),
         )
         return self.shown(made)
 

@@ -75,7 +75,7 @@ class Story:
             name = told.pop("as", None)
             expected = {
                 key: told.pop(key)
-                for key in ("expect", "has", "same", "count", "refused")
+                for key in ("expect", "has", "same", "count", "ids", "refused")
                 if key in told
             }
             ((operation, given),) = told.items()
@@ -101,12 +101,14 @@ class Story:
         with pytest.raises(Refused) as refused:
             self.do(operation, self.filled(given))
         told = vars(refused.value)
-        assert {key: told[key] for key in expected} == expected
+        assert {key: told[key] for key in expected} == self.filled(expected)
 
     def compare(self, answer, expected):
         if "count" in expected:
             found = answer if isinstance(answer, int) else len(answer)
             assert found == expected["count"]
+        if "ids" in expected:
+            assert answer == [self.named[name]["id"] for name in expected["ids"]]
         if "same" in expected:
             for column, name in expected["same"].items():
                 assert moment(answer[column]) == moment(self.named[name][column])

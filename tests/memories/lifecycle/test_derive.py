@@ -156,9 +156,9 @@ class TestCopiesOfARetiredOriginal:
     ):
         original, copy = both(scope=USER)
         made = promoted(original, delete_original=True).json()["id"]
-        scope_hash = Memory.objects.get(pk=made).scope_hash
+        scope = Memory.objects.get(pk=made).typed_scope
 
-        delete.delete_scope(project, scope_hash, alice)
+        delete.delete_scope(project, scope, alice)
 
         assert self.current() == [str(copy.pk)]
 
@@ -224,3 +224,60 @@ def test_a_duplicate_follows_an_original_that_was_restored_too_late(
     copy.refresh_from_db()
     assert original.duplicate_of == newer
     assert copy.duplicate_of == newer
+
+
+class TestAPromotedCompaction:
+    """The copy names the sources of the compaction, but it is no compaction itself."""
+
+    def test_its_compaction_is_not_undone_at_the_copy(
+        self, stored, compacted, promoted, undone, alice_api
+    ):
+        sources = stored("One of the two.", "The other one of them.", scope=USER)
+        made = Memory.objects.get(pk=compacted(*sources, delete_sources=True))
+        copy = promoted(made).json()["memory"]
+
+        answer = undone(copy["id"])
+
+        assert copy["compacted_from"] == [str(memory.pk) for memory in sources]
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_compacted")
+        assert alice_api.get(f"{API}/{copy['id']}").status_code == 200
+
+    def test_the_first_generation_is_read_with_it(
+        self, stored, compacted, promoted, alice_api
+    ):
+        sources = stored("One of the two.", "The other one of them.", scope=USER)
+        made = Memory.objects.get(pk=compacted(*sources, delete_sources=True))
+        copy = promoted(made).json()["id"]
+
+        lineage = alice_api.get(f"{API}/{copy}").json()["lineage"]
+
+        assert lineage["sources"] == [str(memory.pk) for memory in (*sources, made)]
+
+
+class TestADryRun:
+    def test_it_shows_the_result_and_the_sources_that_would_go(
+        self, stored, alice_api, project
+    ):
+        rows = stored("One of the two.", "The other one of them.", scope=USER)
+        ids = [str(memory.pk) for memory in rows]
+        body = {"project_id": str(project.pk), "content": "Both.", "source_ids": ids}
+
+        answer = alice_api.post(
+            f"{API}/compact", {**body, "delete_sources": True, "dry_run": True}
+        )
+
+        assert answer.status_code == 200
+        assert answer.json()["deleted"] == ids
+        assert answer.json()["memory"]["compacted_from"] == ids
+        assert "id" not in answer.json()["memory"]
+        assert Memory.objects.current().count() == 2
+
+    def test_an_idempotency_key_is_free_after_it(self, stored, alice_api, project):
+        (memory,) = stored("One of the two.", scope=USER)
+        body = {"project_id": str(project.pk), "source_ids": [str(memory.pk)]}
+        send = {"content": "One.", **body}, {"Idempotency-Key": "c-1"}
+
+        alice_api.post(f"{API}/compact", {**send[0], "dry_run": True}, headers=send[1])
+        answer = alice_api.post(f"{API}/compact", send[0], headers=send[1])
+
+        assert answer.status_code == 201
