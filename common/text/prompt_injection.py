@@ -24,6 +24,14 @@ MAX_ROUNDS = 6
 DOT = "·"  # joins the words of a defused phrase
 MARK = re.compile(r"\[neutralised: (\S*)\]")
 
+# A speaker's tag inside a line. It is no order by itself ("the operating system: Linux"), and
+# so it is only marked.
+_SPEAKER = re.compile(
+    r"(?<![\w\"'`:/.·-])(?P<first>[sadh])(?P<rest>(?<=s)ystem|(?<=a)ssistant|(?<=d)eveloper|(?<=h)uman)"
+    r"(?P<end> {0,3}:)(?![:/\\])",
+    re.IGNORECASE,
+)
+
 _MARK_UP = "it has the mark-up of a tool call"
 
 _GUIDANCE = "guidance|instructions?|directions?|directives?|prompts?|guidelines?|guardrails?|advice"
@@ -253,7 +261,11 @@ def defuse(text: str) -> str:
         if marked == text:
             break
         text = marked
-    return text
+    return _SPEAKER.sub(_mark_speaker, text)
+
+
+def _mark_speaker(tag: re.Match[str]) -> str:
+    return f"[neutralised: {tag['first']}{DOT}{tag['rest']}:]"
 
 
 def _mark_phrases(text: str) -> str:
