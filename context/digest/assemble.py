@@ -27,6 +27,10 @@ OPENING = "Memory digest:"
 DISABLED = "The memory digest is disabled."
 EMPTY = "There are no memories to show."
 NOTHING = "No memory fits this turn."
+NO_ITEMS = "The digest may have no items."
+NO_CHARS = "The digest may have no characters."
+NO_TOKENS = "The digest may have no tokens."
+NO_KINDS = "The digest may have no memory of any kind."
 # While jobs of these kinds wait, a digest may lack their results.
 LEARNING, EMBEDDING = "ace", "embed"
 
@@ -91,6 +95,8 @@ def for_agent(
     behind = _pending_work(project)
     if not options.enabled:
         return Digest(_sentence(DISABLED, options), behind=behind)
+    if spent := _zero_budget(options):
+        return Digest(f"{OPENING}\n{spent}\n", behind=behind)
     rows = readable(project, caller, options, agent_id, scopes)
     sources = digest_sources.gather(project, rows, options, query)
     if not sources.candidates:
@@ -135,6 +141,19 @@ def for_agent(
         behind=behind,
         notes=sources.notes,
     )
+
+
+def _zero_budget(options: DigestOptions) -> str:
+    """Return the sentence of the first budget that allows nothing, or an empty text."""
+    total = options.budgets.total
+    kinds = [options.budget_of(kind) for kind in KINDS]
+    zeros = {
+        NO_ITEMS: total.max_items == 0,
+        NO_CHARS: total.max_chars == 0,
+        NO_TOKENS: total.max_tokens == 0,
+        NO_KINDS: all(0 in (one.items, one.chars, one.tokens) for one in kinds),
+    }
+    return next((sentence for sentence, is_zero in zeros.items() if is_zero), "")
 
 
 def readable(

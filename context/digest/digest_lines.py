@@ -19,6 +19,8 @@ ORIGINS = (
 )
 
 
+# Kinds of memories whose lines show how sure the writer was.
+WITH_CONFIDENCE = (Memory.Kind.FACT, Memory.Kind.PROCEDURE)
 # The columns of a memory that its line uses.
 COLUMNS = (
     "kind",
@@ -64,14 +66,19 @@ def _header(memory: Memory) -> str:
     if memory.kind == Memory.Kind.EPISODE:
         at = memory.occurred_at
         return f"occurred_at={at.isoformat()}" if at else ""
-    return f"title={json_string(memory.title)}" if memory.title else ""
+    parts = [f"title={json_string(memory.title)}"] if memory.title else []
+    return " ".join(parts + _confidence(memory))
 
 
 def _fact(memory: Memory) -> list[str]:
     parts = [f"key={json_string(memory.key)}", f"value={json_value(memory.value)}"]
-    if memory.confidence is not None:
-        parts.append(f"conf={memory.confidence:.2f}")
-    return parts
+    return parts + _confidence(memory)
+
+
+def _confidence(memory: Memory) -> list[str]:
+    if memory.kind not in WITH_CONFIDENCE or memory.confidence is None:
+        return []
+    return [f"conf={memory.confidence:.2f}"]
 
 
 def _provenance(memory: Memory) -> str:

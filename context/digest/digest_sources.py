@@ -19,6 +19,7 @@ from search.search import Mode
 
 # This is far more memories than any budget has room for.
 MAX_TAGGED = 200
+MAX_QUERY = 10_000  # characters, as in a search
 
 
 @dataclass
@@ -129,6 +130,10 @@ def _searches(
         return []
 
     def scores(mode: Mode, limit: int) -> dict[uuid.UUID, float]:
+        if len(query) > MAX_QUERY:
+            raise errors.Invalid(
+                f"A query has at most {MAX_QUERY} characters; this one has {len(query)}."
+            )
         ranked = search.rank_rows(project, rows, MemorySearch(query, mode=mode))
         return {hit.id: hit.lanes[mode].score for hit in ranked.hits[:limit]
                 if mode in hit.lanes}  # fmt: skip

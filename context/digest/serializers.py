@@ -17,9 +17,8 @@ class DigestRequest(InProject):
     agent_id = serializers.CharField(
         max_length=255, required=False, allow_blank=True, default=""
     )
-    query = serializers.CharField(
-        max_length=10_000, required=False, allow_blank=True, default=""
-    )
+    # A query that a search refuses leaves out that search, and not the digest.
+    query = serializers.CharField(required=False, allow_blank=True, default="")
     scope = ScopeSerializer(required=False, allow_null=True)
     scopes = ScopeSerializer(many=True, required=False, max_length=10)  # type: ignore[call-arg]  # the list's
     overrides = serializers.DictField(

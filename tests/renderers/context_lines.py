@@ -100,13 +100,13 @@ def expected_memory(memory: Memory) -> dict[str, Any]:
     if is_fact:
         found["key"] = safe_line(memory.key, FIELD)
         found["value"] = json.loads(json_value(memory.value))
-        if memory.confidence is not None:
-            found["confidence"] = memory.confidence
     elif memory.kind == "episode":
         if memory.occurred_at:
             found["occurred_at"] = memory.occurred_at.isoformat()
     elif memory.title:
         found["title"] = safe_line(memory.title, FIELD)
+    if memory.kind in ("fact", "procedure") and memory.confidence is not None:
+        found["confidence"] = memory.confidence
     known = memory.provenance
     for name, key in digest_lines.ORIGINS:
         if known.get(key):
