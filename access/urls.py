@@ -1,15 +1,28 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, register_converter
 
 from access.views import audit, jobs, keys, projects
+from projects.project_lookup import IdOrNameConverter
+
+register_converter(IdOrNameConverter, "id_or_name")
 
 urlpatterns = [
     path("projects", projects.ProjectListView.as_view()),
-    path("projects/<uuid:project_id>", projects.ProjectDetailView.as_view()),
-    path("projects/<uuid:project_id>/restore", projects.RestoreProjectView.as_view()),
-    path("projects/<uuid:project_id>/settings", projects.ProjectSettingsView.as_view()),
-    path("projects/<uuid:project_id>/members", projects.ProjectMembersView.as_view()),
+    path(
+        "projects/<id_or_name:project_id>/restore",
+        projects.RestoreProjectView.as_view(),
+    ),
+    path(
+        "projects/<id_or_name:project_id>/settings",
+        projects.ProjectSettingsView.as_view(),
+    ),
+    path(
+        "projects/<id_or_name:project_id>/members",
+        projects.ProjectMembersView.as_view(),
+    ),
+    # A name may have slashes, so this route comes after those that are longer.
+    path("projects/<id_or_name:project_id>", projects.ProjectDetailView.as_view()),
     path("keys", keys.KeyListView.as_view()),
     path("keys/<uuid:key_id>", keys.KeyDetailView.as_view()),
     path("keys/<uuid:key_id>/rotate", keys.RotateKeyView.as_view()),

@@ -166,6 +166,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "memory_project.middleware.AdminMiddleware",
     "axes.middleware.AxesMiddleware",
+    "common.api.middleware.MalformedIdMiddleware",
 ]
 
 TEMPLATES = [
@@ -322,6 +323,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "PATH_CONVERTER_OVERRIDES": {"id_or_name": {"type": "string"}},
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any, ClassVar
 
 from django.http import Http404
@@ -15,7 +14,7 @@ from access import serializers as shapes
 from access.project_view import ProjectView
 from common.api.serializers import PageQuery, page_of
 from common.caller import Role
-from projects import lifecycle, members
+from projects import lifecycle, members, project_lookup
 from projects.models import Membership, Project
 from projects.options import ProjectOptions
 
@@ -94,7 +93,7 @@ class ProjectDetailView(OwnedProjectView):
         summary="Read a project",
         responses=shapes.ProjectOut,
     )
-    def get(self, request: Request, project_id: uuid.UUID) -> Response:
+    def get(self, request: Request, project_id: str) -> Response:
         return Response(self.represent(self.get_project()))
 
     @extend_schema(
@@ -103,7 +102,7 @@ class ProjectDetailView(OwnedProjectView):
         request=shapes.ChangeProject,
         responses=shapes.ProjectOut,
     )
-    def patch(self, request: Request, project_id: uuid.UUID) -> Response:
+    def patch(self, request: Request, project_id: str) -> Response:
         project, data = (
             self.get_project(),
             self.body(shapes.ChangeProject, row=shapes.ProjectOut),
@@ -122,7 +121,7 @@ class ProjectDetailView(OwnedProjectView):
         summary="Hide a project now and delete it after 30 days",
         responses={204: None},
     )
-    def delete(self, request: Request, project_id: uuid.UUID) -> Response:
+    def delete(self, request: Request, project_id: str) -> Response:
         lifecycle.delete(self.get_project(), self.caller)
         return Response(status=204)
 
@@ -136,17 +135,19 @@ class RestoreProjectView(ProjectAnswerView):
         request=None,
         responses=shapes.ProjectOut,
     )
-    def post(self, request: Request, project_id: uuid.UUID) -> Response:
-        if response := self.replay(project_id):
+    def post(self, request: Request, project_id: str) -> Response:
+        pk = project_lookup.find_id(project_id)
+        if response := self.replay(pk):
             return response
-        project = Project.objects.deleted_for(self.caller).filter(pk=project_id).first()
+        deleted = Project.objects.deleted_for(self.caller)
+        project = deleted.filter(pk=pk).first() if pk else None
         if project is None:
             raise Http404
 
         def act() -> tuple[int, dict[str, Any]]:
             return 200, self.represent(lifecycle.restore(project, self.caller))
 
-        return self.run_once(project_id, act)
+        return self.run_once(pk, act)
 
 
 class ProjectSettingsView(OwnedProjectView):
@@ -157,7 +158,7 @@ class ProjectSettingsView(OwnedProjectView):
         summary="Read a project's settings with all defaults",
         responses=ProjectOptions,
     )
-    def get(self, request: Request, project_id: uuid.UUID) -> Response:
+    def get(self, request: Request, project_id: str) -> Response:
         return self.answer(self.get_project())
 
     @extend_schema(
@@ -166,7 +167,7 @@ class ProjectSettingsView(OwnedProjectView):
         request=OpenApiTypes.OBJECT,
         responses=ProjectOptions,
     )
-    def patch(self, request: Request, project_id: uuid.UUID) -> Response:
+    def patch(self, request: Request, project_id: str) -> Response:
         changes: Any = self.request.data
         project = lifecycle.update(
             self.get_project(), {}, self.caller, settings=changes
@@ -186,7 +187,7 @@ class ProjectMembersView(OwnedProjectView):
         parameters=[PageQuery],
         responses=page_of(shapes.MemberOut),
     )
-    def get(self, request: Request, project_id: uuid.UUID) -> Response:
+    def get(self, request: Request, project_id: str) -> Response:
         self.query(PageQuery)
         rows = Membership.objects.filter(project=self.get_project())
         return self.page(rows.select_related("account"), shapes.MemberOut)
@@ -197,7 +198,7 @@ class ProjectMembersView(OwnedProjectView):
         request=shapes.SetMember,
         responses={200: shapes.MemberOut},
     )
-    def post(self, request: Request, project_id: uuid.UUID) -> Response:
+    def post(self, request: Request, project_id: str) -> Response:
         project, data = self.get_project(), self.body(shapes.SetMember)
 
         def act() -> tuple[int, dict[str, Any]]:
@@ -214,7 +215,7 @@ class ProjectMembersView(OwnedProjectView):
         parameters=[shapes.RemoveMember],
         responses={204: None},
     )
-    def delete(self, request: Request, project_id: uuid.UUID) -> Response:
+    def delete(self, request: Request, project_id: str) -> Response:
         project, data = self.get_project(), self.query(shapes.RemoveMember)
         members.remove(project, data["username"], self.caller)
         return Response(status=204)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
+from django.urls import is_valid_path
 
 from common import errors
 from common.api import parsing, problem
+from common.unknown_fields import shorten
 
 PREFIX = "/api/"
 PAGES = "/admin"
+NO_ROW = str(uuid.UUID(int=0))
 
 
 class NoStoreMiddleware:
@@ -31,6 +35,45 @@ class NoStoreMiddleware:
         elif not path.startswith(settings.STATIC_URL):
             response["Cache-Control"] = "no-store"
         return response
+
+
+class MalformedIdMiddleware:
+    """Answer a path with a malformed id as a path whose id no row has.
+
+    A malformed id matches no route. The route is therefore called with an id that no row
+    has, so that the caller gets the same answer for both.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if response.status_code != 404 or request.resolver_match:
+            return response
+        for path, malformed in _paths_with_id(request.path_info):
+            if is_valid_path(path):
+                request.path_info = path
+                return self._answer(request, malformed)
+        return response
+
+    def _answer(self, request: HttpRequest, malformed: str) -> HttpResponseBase:
+        response = self.get_response(request)
+        if response.status_code != 404:
+            return response
+        shown = shorten(malformed)
+        return problem.ProblemResponse(
+            errors.NotFound(f"{shown!r} is the id of no row.")
+        )
+
+
+def _paths_with_id(path: str) -> Iterator[tuple[str, str]]:
+    """Yield a path with each segment replaced by an id, and the replaced segment."""
+    segments = path.removeprefix(PREFIX).split("/")
+    for position, segment in enumerate(segments):
+        if path.startswith(PREFIX) and segment:
+            replaced = [*segments[:position], NO_ROW, *segments[position + 1 :]]
+            yield PREFIX + "/".join(replaced), segment
 
 
 class ProblemMiddleware:

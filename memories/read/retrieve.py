@@ -66,6 +66,16 @@ def page_size(limit: float | None) -> int:
     return math.floor(limit) if limit and limit >= 1 else DEFAULT_LIMIT
 
 
+def find_memories(
+    ids: Sequence[uuid.UUID], project: Project, caller: Caller
+) -> list[Memory]:
+    """Return the memories of a project that are readable by these ids, in their order."""
+    caller.require(Role.VIEWER, project.pk)
+    rows = Memory.objects.visible_to(caller, project).readable().in_full()
+    found: dict[uuid.UUID, Memory] = rows.in_bulk(list(ids))
+    return [found[pk] for pk in dict.fromkeys(ids) if pk in found]
+
+
 def find_memory(memory_id: uuid.UUID, caller: Caller) -> Memory | None:
     """Return a readable memory by its id.
 

@@ -21,7 +21,7 @@ from memories.serializers.fields import (
     TagsQuery,
     VerbatimField,
 )
-from memories.serializers.memories import MemoryDetail
+from memories.serializers.memories import MemoryDetail, MemoryOut
 from memories.store.drafts import (
     EMPTY_VALUES,
     MAX_CONTENT,
@@ -205,6 +205,26 @@ class RetrieveQuery(InProject, TagsQuery):
         help_text="A limit below 1 counts as 20; a fraction is rounded down.",
     )
     cursor = serializers.CharField(required=False)
+    ids = CommaList(
+        child=serializers.UUIDField(),
+        max_length=MAX_LIMIT,
+        required=False,
+        help_text="Reads these memories, in this order, as if each was read by its id. "
+        "Only `fields` may be sent with it.",
+    )
+    fields = CommaList(  # type: ignore[assignment]  # the API's name
+        child=serializers.ChoiceField(choices=MemoryOut.Meta.fields),
+        required=False,
+        help_text="The fields of each memory; by default all.",
+    )
+
+    def to_internal_value(self, data: Any) -> Any:
+        others = set(data) - {"ids", "fields", "project_id", "project"}
+        if "ids" in data and others:
+            raise serializers.ValidationError(
+                {name: ["Leave it out if you send ids."] for name in sorted(others)}
+            )
+        return super().to_internal_value(data)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)

@@ -46,6 +46,12 @@ class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
         source="superseded_by_id", read_only=True, allow_null=True
     )
 
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields; of a list, only those that the request asks for."""
+        fields = super().get_fields()
+        asked = self.context.get("fields")
+        return {name: fields[name] for name in asked} if asked else fields
+
     class Meta:
         model = Memory
         fields: tuple[str, ...] = (
@@ -92,6 +98,17 @@ class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
             "version",
         )
         read_only_fields: tuple[str, ...] = fields
+
+
+class MemoriesPage(serializers.Serializer[Any]):
+    results = MemoryOut(many=True)
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    missing_ids = serializers.ListField(
+        child=serializers.UUIDField(),
+        required=False,
+        help_text="Of `ids`: those of which the caller can read no memory.",
+    )
 
 
 class LineageOut(serializers.Serializer[Any]):

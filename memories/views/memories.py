@@ -13,7 +13,6 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common import errors
-from common.api.serializers import page_of
 from common.api.views import EVERY_FIELD
 from common.caller import Role
 from memories import scopes
@@ -52,21 +51,35 @@ class MemoriesView(ProjectView):
     @extend_schema(
         operation_id="memories_list",
         parameters=[draft_forms.RetrieveQuery],
-        responses=page_of(memory_forms.MemoryOut),
+        responses=memory_forms.MemoriesPage,
     )
     def get(self, request: Request) -> Response:
-        """Read a scope without a query, newest or oldest first."""
+        """Read a scope without a query, newest or oldest first, or memories by their ids."""
         data = self.query(draft_forms.RetrieveQuery)
         project = self.project(data)
+        shown = {"fields": data.get("fields")}
+        if "ids" in data:
+            return self.read_by_ids(data["ids"], project, shown)
         rows = retrieve.read_scope(
             project, retrieval_of(data, project, self), self.caller
         )
         return self.page(
             rows,
             memory_forms.MemoryOut,
+            context=shown,
             oldest_first=data["order"] == "oldest",
             limit=retrieve.page_size(data.get("limit")),
         )
+
+    def read_by_ids(
+        self, ids: list[uuid.UUID], project: Project, shown: dict[str, Any]
+    ) -> Response:
+        rows = retrieve.find_memories(ids, project, self.caller)
+        found = {memory.pk for memory in rows}
+        missing = [pk for pk in dict.fromkeys(ids) if pk not in found]
+        results = memory_forms.MemoryOut(rows, many=True, context=shown).data
+        page = {"results": results, "next": None, "previous": None}
+        return Response({**page, "missing_ids": missing})
 
 
 class MemoryBatchView(ProjectView):

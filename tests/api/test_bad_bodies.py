@@ -385,7 +385,7 @@ class TestWrongTypes:
     def bodies(self, schema, world):
         """(route, body or query) with one field wrong, for every field there is."""
         for route in TABLE:
-            path = "/" + re.sub(r"<uuid:(\w+)>", r"{\1}", route.route)
+            path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route.route)
             operation = schema["paths"].get(path, {}).get(route.method.lower(), {})
             for field in operation.get("parameters", []):
                 if field["in"] == "query":

@@ -97,7 +97,7 @@ class TestEveryRoute:
         root, wrong = client_of(role=Role.OWNER), []
         schema = root.get("/api/schema").json()
         for route in TABLE:
-            path = "/" + re.sub(r"<uuid:(\w+)>", r"{\1}", route.route)
+            path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route.route)
             operation = schema["paths"].get(path, {}).get(route.method.lower(), {})
             fields = dict.fromkeys(body_properties(schema, operation), "x")
             query = {

@@ -108,7 +108,7 @@ def _walk(resolver: URLResolver, prefix: str) -> Iterator[str]:
 
 WRITER, CURATOR, OWNER = Role.WRITER, Role.CURATOR, Role.OWNER
 V1 = API.removeprefix("/")
-PROJECT = f"{V1}/projects/<uuid:project_id>"
+PROJECT = f"{V1}/projects/<id_or_name:project_id>"
 KEY = f"{V1}/keys/<uuid:key_id>"
 JOB = f"{V1}/jobs/<uuid:job_id>"
 MEMORY = f"{V1}/memories/<uuid:memory_id>"

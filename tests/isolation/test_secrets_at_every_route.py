@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.db import connection
 from drf_spectacular.generators import SchemaGenerator
@@ -37,7 +39,7 @@ def stored_in(raw):
 
 def free_texts(schema, route: Route):
     """Return the names of the fields and parameters of a route that take any text."""
-    path = "/" + route.route.replace("<uuid:", "{").replace(">", "}")
+    path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route.route)
     operation = schema["paths"].get(path, {}).get(route.method.lower(), {})
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "query" and is_free(parameter["schema"]):
