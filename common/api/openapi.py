@@ -29,6 +29,8 @@ COMMON_PROBLEMS = {
 }
 WRITE_PROBLEMS = {
     "409": "The state of the row, or of the Idempotency-Key, does not allow the request.",
+}
+BODY_PROBLEMS = {
     "413": "The body is too large.",
     "415": "The body is not `application/json` in UTF-8.",
     "422": "The project's settings do not allow the text.",
@@ -126,6 +128,7 @@ def add_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 def _add_responses(operation: dict[str, Any], *, is_write: bool) -> None:
     problems = COMMON_PROBLEMS | (WRITE_PROBLEMS if is_write else {})
+    problems |= BODY_PROBLEMS if "requestBody" in operation else {}
     for status, description in problems.items():
         schema = {"$ref": "#/components/schemas/Problem"}
         operation["responses"].setdefault(

@@ -106,7 +106,7 @@ def _reject(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> Decision
         delta,
         caller,
         reason=data["reason"],
-        reason_code=data["reason_code"],
+        reason_code=data.get("reason_code", ""),
         version=data.get("expected_version"),
     )
     return f"Rejected: {data['reason']}.", decided

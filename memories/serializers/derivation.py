@@ -47,7 +47,9 @@ class Compact(InProject, NullIsAbsent):
     summarize = serializers.BooleanField(default=False)
     delete_sources = serializers.BooleanField(default=False)
     tags = TagsField(required=False)
-    metadata = serializers.DictField(required=False)
+    metadata = serializers.DictField(
+        required=False, help_text="An object of your own for the result."
+    )
     expires_at = serializers.DateTimeField(
         required=False,
         help_text="Null: the result never expires. Without it, the result expires with "

@@ -64,7 +64,11 @@ class MemoryTextFields(serializers.Serializer[Any]):
     file_paths = serializers.ListField(
         child=PathField(), max_length=LINKS, required=False
     )
-    metadata = serializers.DictField(required=False)
+    metadata = serializers.DictField(
+        required=False,
+        help_text="An object of your own. It is stored as it is, but for secrets, and is "
+        "not searched.",
+    )
     sensitivity = serializers.ChoiceField(
         choices=Memory.Sensitivity.choices, required=False
     )
@@ -80,7 +84,12 @@ class MemoryTextFields(serializers.Serializer[Any]):
 
 class MemoryFields(NullIsAbsent, MemoryTextFields):
     content = serializers.CharField(max_length=MAX_CONTENT, trim_whitespace=False)
-    memory_type = serializers.ChoiceField(choices=Memory.Type.choices, required=False)
+    memory_type = serializers.ChoiceField(
+        choices=Memory.Type.choices,
+        required=False,
+        help_text="A note or a procedure needs it. For another kind it is read off the "
+        "content.",
+    )
     kind = serializers.ChoiceField(choices=Memory.Kind.choices, default="note")
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
     user_id = VerbatimField(required=False, allow_blank=True)
@@ -90,8 +99,10 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name
         choices=Memory.Source.choices,
         default="agent",
-        help_text="`user`, `system` and `reflect` are for curators to claim. From others "
-        "they are stored as `agent`, and a note says so.",
+        help_text="Whose words the content is: those of a person (`user`), of an agent, of "
+        "a reflection on a task (`reflect`), of the service (`system`), of a tool, or of an "
+        "import. `user`, `system` and `reflect` are for curators to claim. From others they "
+        "are stored as `agent`, and a note says so.",
     )
     created_in_session_id = VerbatimField(required=False, allow_blank=True)
     provenance = serializers.DictField(required=False)
@@ -183,7 +194,11 @@ class RetrieveQuery(InProject, TagsQuery):
     org_id = VerbatimField(required=False)
     object_type = VerbatimField(required=False)
     object_id = VerbatimField(required=False)
-    include_narrower = serializers.BooleanField(default=False)
+    include_narrower = serializers.BooleanField(
+        default=False,
+        help_text="With `scope_kind=user` and a `session_id`: also the memories of this "
+        "session. No other session is read.",
+    )
     since = serializers.DateTimeField(required=False)
     kinds = CommaList(
         child=serializers.ChoiceField(choices=Memory.Kind.choices), required=False
@@ -197,7 +212,10 @@ class RetrieveQuery(InProject, TagsQuery):
         child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),
         required=False,
     )
-    include_duplicates = serializers.BooleanField(default=False)
+    include_duplicates = serializers.BooleanField(
+        default=False,
+        help_text="Also memories that repeat an earlier one (`is_duplicate`).",
+    )
     order = serializers.ChoiceField(choices=["newest", "oldest"], default="newest")
     limit = serializers.FloatField(
         max_value=MAX_LIMIT,

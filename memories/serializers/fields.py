@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
 from common.api.serializers import NullIsAbsent
@@ -17,6 +22,23 @@ from memories.store.drafts import MAX_TAG, clean_path
 # The maximum lengths are listed in docs/limits.md.
 TAGS, LINKS, PATH = 100, 1_000, 1_000
 PATH_BYTES = 2_500  # a b-tree entry has 2,704 bytes at most, with the project's id
+
+
+# The fields of each kind of scope: those that it needs, and those that it may have.
+SCOPE_FIELDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "workspace": ([], ["workspace_id"]),
+    "user": ([], ["user_id"]),
+    "session": (["session_id"], ["user_id"]),
+    "org": ([], ["org_id"]),
+    "object": (["object_type", "object_id"], []),
+}
+SCOPE_TEXTS = {
+    "workspace": "Everybody in the project. `workspace_id` is the project's id.",
+    "user": "One user. Only a key that is bound to a user may leave `user_id` out.",
+    "session": "One session, of one user if `user_id` is given.",
+    "org": "Everybody in the organization. `org_id` is the organization's id.",
+    "object": "A thing of your own, such as a ticket.",
+}
 
 
 class VerbatimField(serializers.CharField):
@@ -56,6 +78,51 @@ class ScopeSerializer(serializers.Serializer[Any]):
                 "An object scope needs object_type and object_id."
             )
         return attrs
+
+
+class ScopeSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # registers itself
+    """Describe each kind of scope with the fields that belong to it."""
+
+    target_class = ScopeSerializer
+
+    def map_serializer(
+        self, auto_schema: AutoSchema, direction: Direction
+    ) -> dict[str, Any]:
+        places = {
+            kind: self._register(auto_schema, kind, needed, more)
+            for kind, (needed, more) in SCOPE_FIELDS.items()
+        }
+        return {
+            "description": "Whom a memory belongs to: its kind, and the key of the kind.",
+            "oneOf": [{"$ref": place} for place in places.values()],
+            "discriminator": {"propertyName": "kind", "mapping": places},
+        }
+
+    def _register(
+        self,
+        auto_schema: AutoSchema,
+        kind: str,
+        needed: Sequence[str],
+        more: Sequence[str],
+    ) -> str:
+        name = f"{kind.capitalize()}Scope"
+        key = {"type": "string", "minLength": 1, "maxLength": 255}
+        schema = {
+            "type": "object",
+            "description": SCOPE_TEXTS[kind],
+            "properties": {
+                "kind": {"type": "string", "enum": [kind]},
+                **dict.fromkeys((*needed, *more), key),
+            },
+            "required": ["kind", *needed],
+            "additionalProperties": False,
+        }
+        component = ResolvedComponent(  # type: ignore[no-untyped-call]  # the library's
+            name, ResolvedComponent.SCHEMA, schema, name
+        )
+        auto_schema.registry.register_on_missing(component)
+        place: str = component.ref["$ref"]
+        return place
 
 
 class TagsField(serializers.ListField):

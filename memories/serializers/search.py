@@ -50,7 +50,10 @@ class FilterFields(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),
         required=False,
     )
-    include_duplicates = serializers.BooleanField(default=False)
+    include_duplicates = serializers.BooleanField(
+        default=False,
+        help_text="Also memories that repeat an earlier one (`is_duplicate`).",
+    )
 
 
 def filters_of(data: dict[str, Any]) -> Filters:

@@ -285,7 +285,7 @@ class MergeDelta(AcceptDelta):
 class RejectDelta(WithVersion):
     reason = serializers.CharField(max_length=MAX_REASON)
     reason_code = serializers.ChoiceField(
-        choices=delta_review.REASON_CODES, required=False, default=""
+        choices=delta_review.REASON_CODES, required=False
     )
 
 

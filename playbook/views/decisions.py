@@ -220,7 +220,7 @@ class RejectDeltaView(DeltaDecisionView):
             delta,
             self.caller,
             reason=data["reason"],
-            reason_code=data["reason_code"],
+            reason_code=data.get("reason_code", ""),
             version=version,
         )
 

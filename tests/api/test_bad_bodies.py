@@ -306,7 +306,9 @@ class TestText:
         "end", ["%00", "%ff", "%ed%a0%80", "..%2f..%2fetc", "%2e%2e"]
     )
     def test_a_path(self, api, end):
-        refused(api.get(f"{MEMORIES}/{end}"), "invalid_text", "no_such_route")
+        refused(
+            api.get(f"{MEMORIES}/{end}"), "invalid_text", "no_such_route", "not_found"
+        )
 
     def test_a_secret_is_masked_in_the_tags_of_a_change_too(self, api, memory):
         secret = "AKIA" + "IOSFODNN7EXAMPLQ"

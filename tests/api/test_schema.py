@@ -150,3 +150,51 @@ def test_the_pages_need_nothing_from_elsewhere():
 
 def test_the_root_leads_to_the_admin():
     assert APIClient().get("/").headers["Location"] == "/admin/"
+
+
+def test_a_delete_without_a_body_has_no_problem_of_a_body(schema):
+    for name, operation in operations(schema):
+        if "requestBody" not in operation:
+            assert not {"413", "415", "422"} & set(operation["responses"]), name
+
+
+def test_each_kind_of_scope_has_its_fields(schema):
+    schemas = schema["components"]["schemas"]
+    places = schemas["ScopeRequest"]["discriminator"]["mapping"]
+
+    told = {
+        kind: set(schemas[place.rpartition("/")[2]]["properties"]) - {"kind"}
+        for kind, place in places.items()
+    }
+
+    assert told == {
+        "workspace": {"workspace_id"},
+        "user": {"user_id"},
+        "session": {"session_id", "user_id"},
+        "org": {"org_id"},
+        "object": {"object_type", "object_id"},
+    }
+
+
+def test_no_default_is_outside_of_its_choices(schema):
+    schemas = schema["components"]["schemas"]
+    for name, component in schemas.items():
+        for field, shape in component.get("properties", {}).items():
+            for part in shape.get("allOf", ()) if "default" in shape else ():
+                choices = schemas[part["$ref"].rpartition("/")[2]].get("enum", ())
+                assert shape["default"] in choices, f"{name}.{field}"
+
+
+@pytest.mark.parametrize(
+    ("component", "field"),
+    [
+        ("CreateMemoryRequest", "source"),
+        ("CreateMemoryRequest", "metadata"),
+        ("CreateMemoryRequest", "memory_type"),
+        ("SearchRequestRequest", "include_duplicates"),
+    ],
+)
+def test_a_field_that_its_name_does_not_explain_is_described(schema, component, field):
+    shape = schema["components"]["schemas"][component]
+    assert shape["properties"][field]["description"]
+    assert field not in shape["required"]
