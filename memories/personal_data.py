@@ -155,7 +155,10 @@ class MemoryErasure(ErasureHandler):
             "source": INTERNAL,
             "request_id": INTERNAL,
         },
-        File: {"last_content_hash": "the hash of a file of the code base"},
+        File: {
+            "last_content_hash": "the hash of a file of the code base",
+            "attested_hash": "the hash of a file of the code base",
+        },
         PossibleDuplicate: {"decided_by": ACTOR},
         Purge: {
             "selection": "masked when the purge is done",

@@ -141,7 +141,7 @@ def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
     if rule.releases and case.is_quarantined and not case.may_release:
         return NeedsRelease(
             "This proposal is in quarantine. Reject it, or let an owner of the project "
-            "(whose key is not bound) release it with a typed reason (`release_reason`)."
+            "release it with a typed reason (`release_reason`). A bound key releases nothing."
         )
     return _bulk_refusal(case) if rule.accepts and case.in_bulk else None
 
