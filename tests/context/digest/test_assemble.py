@@ -10,23 +10,12 @@ from common.text.visible import drop_invisible
 from context.digest import assemble
 from context.models import DigestConfig
 from inference.embedding import fake
-from memories import scoped_store
 
 URL = "/api/v1/context/digest"
 CONFIG = "/api/v1/context/digest-config"
 MARKED = re.compile(r"\[neutralised: .*?\](?=\W|$)")
 ATTACKS = (Path(__file__).parent / "attacks.txt").read_text().split("\n")[:-1]
 HIDDEN = [attack for attack in ATTACKS if drop_invisible(attack) != attack]
-
-
-@pytest.fixture
-def remember(project, alice):
-    memories = scoped_store.ScopedStore(project, alice)
-
-    def write(content, **fields):
-        return memories.write({"kind": "workspace"}, content, **fields)
-
-    return write
 
 
 @pytest.fixture

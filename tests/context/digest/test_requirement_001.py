@@ -6,19 +6,8 @@ import pytest
 
 from common.text import quote
 from context.digest import assemble
-from memories import scoped_store
 
 URL = "/api/v1/context/digest"
-
-
-@pytest.fixture
-def remember(project, alice):
-    memories = scoped_store.ScopedStore(project, alice)
-
-    def write(content, **fields):
-        return memories.write({"kind": "workspace"}, content, **fields)
-
-    return write
 
 
 @pytest.fixture
