@@ -26,12 +26,15 @@ class TagExists(errors.StateConflict):
 
 
 def ensure(project: Project, names: Iterable[str]) -> None:
-    """Create the tags that are missing.
+    """Create the tags that are missing; refuse an empty name.
 
     The names are sorted, so that all writers lock them in one order.
     """
+    unique = sorted(set(names))
+    if "" in unique:
+        raise errors.Invalid(errors={"tags": ["A tag may not be empty."]})
     Tag.objects.bulk_create(
-        [Tag(project=project, name=name) for name in sorted(set(names))],
+        [Tag(project=project, name=name) for name in unique],
         ignore_conflicts=True,
     )
 
