@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -23,8 +23,10 @@ class Refused(Exception):
 
 
 def dated(fields):
-    """`expires_in` seconds become a moment."""
+    """`expires_in` seconds become a moment, and so does `expires_at` as a text."""
     fields = dict(fields)
+    if isinstance(fields.get("expires_at"), str):
+        fields["expires_at"] = datetime.fromisoformat(fields["expires_at"])
     if "expires_in" in fields:
         seconds = timedelta(seconds=fields.pop("expires_in"))
         fields["expires_at"] = timezone.now() + seconds
