@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from common.text.danger.phrases import PhraseRule, find_phrases
+from common.text.danger.phrase_rules import PhraseRule
+from common.text.danger.phrases import find_phrases
 from common.text.danger.word_tables import read_entries
 from common.text.text_spans import merge_spans
 from common.text.variants import Variant, find_variants

@@ -1,0 +1,100 @@
+"""Say which words together are dangerous advice: a verb of one table, an object of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PhraseRule:
+    """Tables whose words together are dangerous.
+
+    The first two are a verb and its object; `close` says that the object follows the verb
+    within so many English words. All words stand within `within` words.
+    """
+
+    kind: str
+    tables: tuple[str, ...]
+    close: int = 3
+    within: int = 16
+    unless: frozenset[str] = frozenset()  # words that make it careful
+
+
+_CARE = frozenset(
+    ["check", "verify", "compare", "inspect", "review", "person", "hash", "checksum"]
+)
+
+_OLD = frozenset(["old", "stale", "obsolete", "unused", "duplicate", "outdated"])
+_SCRATCH = _OLD | frozenset(
+    [
+        "test",
+        "tests",
+        "temporary",
+        "temp",
+        "tmp",
+        "scratch",
+        "cache",
+        "cached",
+        "sample",
+        "demo",
+        "fixture",
+        "build",
+    ]
+)
+
+# What the project's own tools say is no text from elsewhere.
+_OWN_TOOLS = frozenset(
+    [
+        "linter",
+        "formatter",
+        "compiler",
+        "ruff",
+        "mypy",
+        "eslint",
+        "contributing",
+        "style",
+    ]
+)
+
+RULES = (
+    PhraseRule("check_off", ("disable", "check"), unless=_OLD),
+    PhraseRule("check_off", ("disable_them", "failing", "check"), close=8),
+    PhraseRule("hidden_failure", ("hide", "failing")),
+    PhraseRule("hidden_failure", ("hide", "failing", "people"), close=8),
+    PhraseRule("hidden_failure", ("claim", "success", "failing"), close=4),
+    PhraseRule("hidden_failure", ("claim", "success", "regardless"), close=4),
+    PhraseRule("hidden_failure", ("cover_up",)),
+    PhraseRule("hidden_failure", ("silent", "failing"), close=6),
+    PhraseRule("hidden_failure", ("silent", "check"), close=4),
+    PhraseRule("hidden_failure", ("conceal", "people"), close=4),
+    PhraseRule("hidden_failure", ("pretend", "success"), close=5),
+    PhraseRule("hidden_failure", ("tamper", "evidence", "purpose")),
+    PhraseRule("hidden_failure", ("leave_out", "people", "failing"), close=4),
+    PhraseRule("hidden_failure", ("remove", "check", "failing"), within=8),
+    PhraseRule("hidden_failure", ("lower", "threshold"), close=3),
+    PhraseRule("hidden_failure", ("lower", "limit", "purpose"), close=4),
+    PhraseRule("root", ("root",)),
+    PhraseRule("removal", ("remove", "valuable"), unless=_SCRATCH),
+    PhraseRule("removal", ("destroy", "asset"), close=2, unless=_SCRATCH),
+    PhraseRule("pipe_to_shell", ("fetch", "run_it"), close=14, unless=_CARE),
+    PhraseRule("pipe_to_shell", ("run_any", "remote"), close=6),
+    PhraseRule("pipe_to_shell", ("run_any", "shown"), close=8, unless=_OWN_TOOLS),
+    PhraseRule("pipe_to_shell", ("run_verb", "code", "origin"), close=3, within=12),
+    PhraseRule("pipe_to_shell", ("run_verb", "origin", "code"), close=2, within=6),
+    PhraseRule(
+        "pipe_to_shell",
+        ("fetch", "execute", "remote"),
+        close=14,
+        within=20,
+        unless=_CARE,
+    ),
+    PhraseRule("approve_unasked", ("unasked",)),
+    PhraseRule("approve_unasked", ("answer", "prompts"), close=6),
+    PhraseRule("secret_exposure", ("expose", "secret"), close=4),
+    PhraseRule("secret_exposure", ("expose", "token"), close=2),
+    PhraseRule("secret_exposure", ("send", "secret", "outside"), close=5),
+    PhraseRule("secret_exposure", ("send", "token", "outside"), close=3),
+    PhraseRule("exfiltration", ("send", "data", "outside"), close=5),
+    PhraseRule("listener", ("listen",)),
+    PhraseRule("persistence", ("install", "persist"), close=8),
+)
