@@ -42,6 +42,24 @@ _SCRATCH = _OLD | frozenset(
     ]
 )
 
+# What makes a foreign text a claim that somebody judges.
+_DOUBT = frozenset(
+    [
+        "ask",
+        "confirm",
+        "check",
+        "first",
+        "again",
+        "never",
+        "not",
+        "no",
+        "don't",
+        "nobody",
+        "only",
+        "own",
+    ]
+)
+
 # What the project's own tools say is no text from elsewhere.
 _OWN_TOOLS = frozenset(
     [
@@ -87,6 +105,19 @@ RULES = (
         close=14,
         within=20,
         unless=_CARE,
+    ),
+    PhraseRule(
+        "pipe_to_shell", ("tells", "carry_out", "foreign_text"), close=14, unless=_DOUBT
+    ),
+    PhraseRule(
+        "pipe_to_shell", ("obey_what", "foreign_text", "shown"), close=5, unless=_DOUBT
+    ),
+    PhraseRule("pipe_to_shell", ("obey", "foreign_text"), close=6, unless=_DOUBT),
+    PhraseRule(
+        "pipe_to_shell",
+        ("order_words", "binding", "foreign_text"),
+        close=6,
+        unless=_DOUBT,
     ),
     PhraseRule("approve_unasked", ("unasked",)),
     PhraseRule("approve_unasked", ("answer", "prompts"), close=6),
