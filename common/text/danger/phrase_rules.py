@@ -42,6 +42,14 @@ _SCRATCH = _OLD | frozenset(
     ]
 )
 
+_NEGATIONS = frozenset(["not", "no", "never", "nobody", "none"])
+
+# What makes `public` a part of a name.
+_NAMES = _NEGATIONS | frozenset(["on", "in", "named", "called", "link"])
+
+# Services that anybody may ask.
+_OPEN = _NEGATIONS | frozenset(["health", "healthz", "status", "docs", "mock", "fake"])
+
 # What makes a foreign text a claim that somebody judges.
 _DOUBT = frozenset(
     [
@@ -77,6 +85,14 @@ _OWN_TOOLS = frozenset(
 RULES = (
     PhraseRule("check_off", ("disable", "check"), unless=_OLD),
     PhraseRule("check_off", ("disable_them", "failing", "check"), close=8),
+    PhraseRule("check_off", ("turn_off", "login"), unless=_OLD),
+    PhraseRule("check_off", ("allow", "anonymous"), unless=_NEGATIONS),
+    PhraseRule("check_off", ("serve", "no_login", "service"), close=8, unless=_OPEN),
+    PhraseRule("check_off", ("make_public", "store"), unless=_NAMES),
+    PhraseRule("check_off", ("go_without", "backup"), unless=_OLD),
+    PhraseRule("check_off", ("go_without", "dump", "alter_data"), unless=_SCRATCH),
+    PhraseRule("check_off", ("alter_data", "no_backup"), close=6, unless=_SCRATCH),
+    PhraseRule("check_off", ("no_backup", "alter_data"), close=6, unless=_SCRATCH),
     PhraseRule("hidden_failure", ("hide", "failing")),
     PhraseRule("hidden_failure", ("hide", "failing", "people"), close=8),
     PhraseRule("hidden_failure", ("claim", "success", "failing"), close=4),
@@ -89,10 +105,12 @@ RULES = (
     PhraseRule("hidden_failure", ("tamper", "evidence", "purpose")),
     PhraseRule("hidden_failure", ("leave_out", "people", "failing"), close=4),
     PhraseRule("hidden_failure", ("remove", "check", "failing"), within=8),
+    PhraseRule("hidden_failure", ("set_aside", "check", "uncollected")),
     PhraseRule("hidden_failure", ("lower", "threshold"), close=3),
     PhraseRule("hidden_failure", ("lower", "limit", "purpose"), close=4),
     PhraseRule("root", ("root",)),
     PhraseRule("removal", ("remove", "valuable"), unless=_SCRATCH),
+    PhraseRule("removal", ("rewrite_branch", "shared_branch"), close=4),
     PhraseRule("removal", ("destroy", "asset"), close=2, unless=_SCRATCH),
     PhraseRule("pipe_to_shell", ("fetch", "run_it"), close=14, unless=_CARE),
     PhraseRule("pipe_to_shell", ("run_any", "remote"), close=6),
@@ -107,14 +125,17 @@ RULES = (
         unless=_CARE,
     ),
     PhraseRule(
-        "pipe_to_shell", ("tells", "carry_out", "foreign_text"), close=14, unless=_DOUBT
+        "foreign_order", ("tells", "carry_out", "foreign_text"), close=14, unless=_DOUBT
     ),
     PhraseRule(
-        "pipe_to_shell", ("obey_what", "foreign_text", "shown"), close=5, unless=_DOUBT
+        "foreign_order", ("obey_what", "foreign_text", "shown"), close=5, unless=_DOUBT
     ),
-    PhraseRule("pipe_to_shell", ("obey", "foreign_text"), close=6, unless=_DOUBT),
     PhraseRule(
-        "pipe_to_shell",
+        "foreign_order", ("treat", "foreign_text", "as_order"), close=6, unless=_DOUBT
+    ),
+    PhraseRule("foreign_order", ("obey", "foreign_text"), close=6, unless=_DOUBT),
+    PhraseRule(
+        "foreign_order",
         ("order_words", "binding", "foreign_text"),
         close=6,
         unless=_DOUBT,

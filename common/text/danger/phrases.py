@@ -167,7 +167,7 @@ def _overlap(marks: Sequence[WordMatch]) -> bool:
 def _words_between(
     verb: WordMatch, others: Sequence[WordMatch], tokens: Sequence[Token]
 ) -> list[str]:
-    last = max(mark.last for mark in others)
+    last = max(mark.last for mark in (verb, *others))
     return [token.word for token in tokens[max(verb.first, 0) : last + 1]]
 
 

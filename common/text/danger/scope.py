@@ -94,7 +94,7 @@ _MENTION = re.compile(
     r"|asserting|tests? (?:that|for|of|whether|how|the)|a test|the tests? (?:for|of|named|called)"
     r"|checks? (?:that|for|whether)|verif(?:y|ies) that|ensures? that|faq|docs|documentation"
     r"|readme|changelog|glossary|manual|help text|tutorial|comment|the word|the string"
-    r"|the literal|the term|the phrase|named|called|defines?|declares?|implements?|parses?|parsing|the parser|tokeni[sz]es?"
+    r"|the literal|the term|the phrase|named|called|defines|declares?|implements?|parses?|parsing|the parser|tokeni[sz]es?"
     r"|the regex|the pattern|escapes?|renders?|highlights?|translates?|spell\w{0,4}|rename"
     r"|the help of|the help for|usage line|fixture|snapshot|mock(?:s|ed)?|stub(?:s|bed)?"
     r"|handles?|supports?|validates?|option|argument parser|argparse|click|audit(?:s|ed)?)\b"
@@ -115,6 +115,18 @@ _OBSERVATION = re.compile(
     r"|complains?|reads?|suggests?|suggested|asks? (?:you )?(?:for|to)|asked (?:for|to)|wants?|tells? you"
     r"|requires?|demands?|proposes?|recommends?|insists?)\b"
 )
+# What stands after a phrase that the text is about.
+_IS_ABOUT = re.compile(
+    r"[\w ,'\"`()-]{0,40}?\b(?:is|are) (?:(?:covered|documented|described|explained|tested"
+    r"|mentioned)\b|for (?:your own|an?)(?: own)? (?:scratch|throwaway|disposable|temporary"
+    r"|private|personal|local)(?: \w{1,12}){1,3} only\b)"
+    r"|[\"'`]? (?:(?:appears?|occurs?|stands?)|is (?:used|set|allowed)) only (?:in|by) [\w./-]{0,40}tests?\b"
+)
+# An option in a condition: `unless --force is given`.
+_CONDITION = re.compile(
+    r"\b(?:if|unless|when|whenever) (?:the )?(?:option|flag|setting|switch)? ?[\"']?$"
+)
+_IS_GIVEN = re.compile(r"[\"']? (?:is|was) (?:given|passed|set|used|present)\b")
 _ASK_FIRST = re.compile(
     r"(?<!without )(?<!not )(?<!never )(?<!don't )(?<!to )\b(?:(?:ask|asks|asking|confirm with"
     r"|check with) (?:\w{1,12} ){0,3}(?:user|owner|human|person|operator|maintainers?|team"
@@ -133,6 +145,7 @@ _DUTY = re.compile(
 UNMENTIONABLE = frozenset(
     {
         "pipe_to_shell",
+        "foreign_order",
         "exfiltration",
         "secret_exposure",
         "hidden_failure",
@@ -175,16 +188,12 @@ def _is_mentionable(kind: str, phrase: str) -> bool:
 def _is_mentioned(before: str, after: str) -> bool:
     if _OBSERVATION.search(before):
         return True
+    if _CONDITION.search(before) and _IS_GIVEN.match(after):
+        return True
     found = _MENTION.search(before)
     if found:
         return not _DUTY.search(before, found.end())
-    return (
-        re.match(
-            r"[\w ,'\"`()-]{0,40}?\b(?:is|are) (?:covered|documented|described|explained|tested|mentioned)\b",
-            after,
-        )
-        is not None
-    )
+    return _IS_ABOUT.match(after) is not None
 
 
 def _is_detected(before: str) -> bool:
