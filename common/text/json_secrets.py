@@ -155,8 +155,10 @@ def _named_pair(value: Mapping[Any, Any]) -> tuple[str, str] | None:
     ]
     given = (v for part, _, v in parts if part == "name" and isinstance(v, str))
     name = next((text for text in given if names.classify(text)), None)
-    inner = next((key for part, key, _ in parts if part == "value"), None)
-    return (name, inner) if name and inner else None
+    # A fact has a content beside its value.
+    inner = [key for part, key, _ in parts if part == "value"]
+    inner.sort(key=lambda key: not key.lower().endswith("value"))
+    return (name, inner[0]) if name and inner else None
 
 
 def _is_pair(items: Sequence[Any]) -> bool:

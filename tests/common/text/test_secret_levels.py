@@ -58,6 +58,7 @@ VALUES = [
     ({"Name": "DB_PASSWORD", "Value": P}, P),
     ({"name": "DB_PASSWORD", "value": P, "id": "7"}, P),
     ({"ParameterKey": "DbPassword", "ParameterValue": P}, P),
+    ({"content": "It is kept here.", "key": "db_password", "value": P}, P),
     ({"variable_name": "DB_PASSWORD", "variable_value": P}, P),
 ]
 

@@ -441,3 +441,19 @@ class TestWork:
         write()
 
         assert not Job.objects.unfinished().exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("db_password", "Tr0ub4dor&3x"), ("stripe_api_key", "kR7mQ2xW9pL4vT8z")],
+)
+def test_the_value_of_a_fact_whose_key_names_a_secret_is_masked(
+    alice_api, project, key, value
+):
+    body = {"project_id": str(project.pk), "kind": "fact", "key": key, "value": value}
+    told = alice_api.post(
+        "/api/v1/memories", body | {"content": "It is kept here."}
+    ).json()
+
+    assert value not in str(told)
+    assert any(note.startswith("masked:") for note in told["notes"])
