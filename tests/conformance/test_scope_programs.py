@@ -272,8 +272,15 @@ class Pair:
     def added(self, number, answer):
         self.ids.append(answer["id"])
         assert number == len(self.ids) - 1
-        assert self.row_of(answer) == self.model.rows[number]
-        self.scope = self.model.rows[number].scope
+        row = self.model.rows[number]
+        assert self.row_of(answer) == row
+        if not row.is_expired:
+            self.compare_sources(number)
+        self.scope = row.scope
+
+    def compare_sources(self, number):
+        sources = self.interface.sources(self.ids[number])
+        assert sources == [self.ids[n] for n in self.model.sources(number)]
 
     # The operations
 
@@ -323,8 +330,7 @@ class Pair:
             assert answer is None
             return "nothing"
         assert self.row_of(answer) == expected
-        sources = self.interface.sources(answer["id"])
-        assert sources == [self.ids[n] for n in self.model.sources(number)]
+        self.compare_sources(number)
         return "done"
 
     def retrieve(self, text, scope, tags, limit, is_oldest, session):
