@@ -13,13 +13,12 @@ from context.digest.digest_options import DigestOptions
 from memories.models import Memory
 from memories.queries import MemoryQuerySet
 from memories.read import search
-from memories.read.search import MemorySearch
+from memories.read.search import MAX_QUERY, MemorySearch
 from projects.models import Project
 from search.search import Mode
 
 # This is far more memories than any budget has room for.
 MAX_TAGGED = 200
-MAX_QUERY = 10_000  # characters, as in a search
 
 
 @dataclass

@@ -24,6 +24,8 @@ from search.columns import partition_lexeme
 from search.fuse import Fusion
 from search.search import LaneRank, Mode, Ranking, RankingRequest
 
+MAX_QUERY = 10_000  # characters of a query
+
 
 @dataclass(frozen=True)
 class MemorySearch:

@@ -97,7 +97,7 @@ class ExplainField(serializers.BooleanField):
 
 
 class SearchRequest(InProject, FilterFields):
-    query = serializers.CharField(max_length=10_000)
+    query = serializers.CharField(max_length=search.MAX_QUERY)
     mode = serializers.ChoiceField(
         choices=["hybrid", "semantic", "keyword"], default="hybrid"
     )
