@@ -152,7 +152,8 @@ class ApiKey(models.Model):
     def new(cls, **fields: object) -> tuple[Self, str]:
         """Return an unsaved key and its secret, which is stored nowhere.
 
-        Without a `line_id`, the key begins a line of its own; so without a `root_line_id`.
+        Without a `line_id`, the key begins a line of its own. Without a `root_line_id`, no
+        key issued it.
         """
         secret = SECRET_PREFIX + secrets.token_urlsafe(32)
         prefix = secret[: len(SECRET_PREFIX) + VISIBLE_CHARACTERS]

@@ -129,8 +129,9 @@ def copy_links(source: Memory, target: Memory) -> None:
 def rename(project: Project, old: str, new: str, caller: Caller) -> File:
     """Move the links of a file to its new path, and remember the old path.
 
-    If a caller that may not attest renames a file of which another attested, the file
-    stays at the old path with what was attested, and so do the hooks' paths.
+    Only a caller that may attest moves what was attested of a file. If another caller
+    renames such a file, a file with its attested state stays at the old path. The hooks
+    are not called for a caller that may not attest.
     """
     caller.require(Role.WRITER, project.pk)
     new = clean_path(new)

@@ -31,8 +31,8 @@ READ_ALONE = frozenset({"language", "foreign", "supply"})
 
 
 class OwnDelta(errors.Forbidden):
-    """A key cannot approve its own proposal, or release one of another key of its holder; sign
-    in, or let another curator decide.
+    """A key cannot approve its own proposal, and cannot release the proposal of another key of
+    the same holder; sign in, or let another curator decide.
     """
 
     code = "own_delta"
