@@ -25,13 +25,13 @@ MAX_ROUNDS = 6
 DOT = "·"  # joins the words of a defused phrase
 MARK = re.compile(r"\[neutralised: (\S*)\]")
 
-# A speaker's tag inside a line. It is no order by itself ("the operating system: Linux"), and
-# so it is only marked.
-_SPEAKER = re.compile(
-    r"(?<![\w\"'`:/.·-])(?P<first>[sadh])(?P<rest>(?<=s)ystem|(?<=a)ssistant|(?<=d)eveloper|(?<=h)uman)"
-    r"(?P<end> {0,3}:)(?![:/\\])",
+# Speakers' tags inside a line, one or more in a row. They are no order by themselves ("the
+# operating system: Linux"), and so they are only marked.
+_SPEAKERS = re.compile(
+    r"(?<![\w\"'`:/.·-])(?:(?:system|assistant|developer|human) {0,3}:)+(?![:/\\])",
     re.IGNORECASE,
 )
+_SPEAKER = re.compile(r"(\w)(\w+) {0,3}:")
 
 _MARK_UP = "it has the mark-up of a tool call"
 
@@ -258,15 +258,15 @@ def defuse(text: str) -> str:
     changes nothing: a phrase can also come about where another one was marked.
     """
     for _ in range(MAX_ROUNDS):
-        marked = _mark_phrases(text)
+        marked = _SPEAKERS.sub(_mark_speakers, _mark_phrases(text))
         if marked == text:
             break
         text = marked
-    return _SPEAKER.sub(_mark_speaker, text)
+    return text
 
 
-def _mark_speaker(tag: re.Match[str]) -> str:
-    return f"[neutralised: {tag['first']}{DOT}{tag['rest']}:]"
+def _mark_speakers(tags: re.Match[str]) -> str:
+    return _SPEAKER.sub(rf"[neutralised: \1{DOT}\2:]", tags[0])
 
 
 def _mark_phrases(text: str) -> str:
