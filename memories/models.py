@@ -485,6 +485,8 @@ class MemoryFile(models.Model):
     line_end = models.PositiveIntegerField(null=True, blank=True)
     content_hash = models.CharField(max_length=128, blank=True)
     suspect_since = models.DateTimeField(null=True, blank=True)
+    # Whether the project believes who made the link (common.caller.Caller.attests_in).
+    is_attested = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         ordering = ["memory_id", "file_id"]

@@ -138,7 +138,7 @@ def _update(
     note = _check_source(memory, changes, caller)
     for name, value in changes.items():
         setattr(memory, name, value)
-    is_relinked = paths is not None and _relink_files(memory, paths)
+    is_relinked = paths is not None and _relink_files(memory, paths, caller)
     if not is_relinked and history.snapshot(memory) == before:
         return memory
     search_columns.fill(memory, language)
@@ -193,7 +193,7 @@ def _replace_vector(memory: Memory, vector: Vector | None) -> None:
         vectors.embed_later(memory.project_id)
 
 
-def _relink_files(memory: Memory, paths: list[str]) -> bool:
+def _relink_files(memory: Memory, paths: list[str], caller: Caller) -> bool:
     """Replace the plain file references of a memory; return whether anything changed.
 
     Links with another relation, such as those of tools, stay.
@@ -205,5 +205,5 @@ def _relink_files(memory: Memory, paths: list[str]) -> bool:
     linked = set(memory.file_links.values_list("file__file_path", flat=True))
     new = [ref for ref in refs if ref.path not in linked]
     if new:
-        files.link(memory, new, file_rows)
+        files.link(memory, new, file_rows, caller)
     return bool(removed or new)

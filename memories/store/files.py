@@ -68,7 +68,10 @@ def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
 
 
 def link(
-    memory: Memory, refs: Sequence[FileRef], file_rows: Mapping[str, File]
+    memory: Memory,
+    refs: Sequence[FileRef],
+    file_rows: Mapping[str, File],
+    caller: Caller,
 ) -> None:
     """Link a new memory to files.
 
@@ -79,6 +82,7 @@ def link(
         if not memory.is_keyed_fact:
             _cache_no_links(memory)
         return
+    is_attested = caller.attests_in(memory.project_id)
     MemoryFile.objects.bulk_create(
         [
             MemoryFile(
@@ -88,6 +92,7 @@ def link(
                 line_start=ref.line_start,
                 line_end=ref.line_end,
                 content_hash=ref.content_hash or file_rows[ref.path].last_content_hash,
+                is_attested=is_attested,
             )
             for ref in refs
         ],
@@ -118,6 +123,7 @@ def copy_links(source: Memory, target: Memory) -> None:
                 line_end=link.line_end,
                 content_hash=link.content_hash,
                 suspect_since=link.suspect_since,
+                is_attested=link.is_attested,
             )
             for link in source.file_links.all()
         ],

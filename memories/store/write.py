@@ -150,7 +150,7 @@ def commit(prepared: PreparedBatch) -> list[Receipt]:
         assert receipt.memory
         if vector:
             inserted.append((memory, vector))
-        files.link(receipt.memory, draft.files, file_rows)
+        files.link(receipt.memory, draft.files, file_rows, prepared.caller)
         if receipt.duplicate_of:
             files.copy_links(receipt.memory, receipt.duplicate_of)
         if not receipt.semantic and not receipt.duplicate_of and prepared.note:

@@ -128,12 +128,14 @@ def _changed_anchors() -> QuerySet[Anchor]:
 def _changed_links(caller: Caller) -> QuerySet[MemoryFile]:
     """Select the file links of the outer entry's supporting memories whose files changed.
 
-    Only memories that the caller may see count.
+    Only memories that the caller may see count, and only links of those who may attest:
+    any writer can report a task that supports an entry and name a file that often changes.
     """
     return MemoryFile.objects.filter(
         memory__in=_visible_memories(caller).filter(
             supports__entry=OuterRef(OuterRef("pk"))
         ),
+        is_attested=True,
         relation_type__in=DEPENDENCY_RELATIONS,
         suspect_since__isnull=False,
         file__attested_change_at__gt=OuterRef("confirmed_at"),
@@ -160,6 +162,7 @@ def _link_pairs(project: Project, caller: Caller) -> Iterable[tuple[uuid.UUID, s
     rows = Support.objects.filter(
         entry__project=project,
         memory__in=_visible_memories(caller),
+        memory__file_links__is_attested=True,
         memory__file_links__relation_type__in=DEPENDENCY_RELATIONS,
         memory__file_links__suspect_since__isnull=False,
         memory__file_links__file__attested_change_at__gt=Greatest(

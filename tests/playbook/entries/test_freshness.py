@@ -207,7 +207,7 @@ class TestSuspicion:
         self, write, sync, read, project, alice, client_of
     ):
         entry = write("Renew the token before the call.")
-        u1 = client_of(project, role=Role.WRITER, user_id="u1")
+        u1 = client_of(project, role=Role.WRITER, user_id="u1", may_attest=True)
         body = {
             "project_id": str(project.pk),
             "content": "The token was renewed too late.",
@@ -321,6 +321,24 @@ class TestWhoIsBelieved:
         assert renamed.json()["file_path"] == new
         assert paths(entry) == ["src/auth.py"]
         assert read()[0]["suspect_files"] == ["src/auth.py"]
+
+    def test_a_file_that_it_links_to_a_supporting_memory_does_not_count(
+        self, write, post_file, read, bob, project, alice_api
+    ):
+        entry = write("Renew the token before the call.")
+        draft = Draft(
+            content="The token was renewed too late.",
+            memory_type="learning",
+            files=(FileRef("src/auth.py", "modified", content_hash="1"),),
+        )
+        memory = store_write.store(project, draft, bob).memory
+        votes.record(project, [], [entry.pk], Cause(memory_id=memory.pk), bob)
+
+        for digest in ("1", "2"):
+            post_file(alice_api, digest)
+
+        assert memory.file_links.get().suspect_since is not None
+        assert read()[0]["is_suspect"] is False
 
     def test_earlier_reports_are_believed_by_the_migration(
         self, write, post_file, read, bob_api
