@@ -7,7 +7,7 @@ import re
 # In characters. After this many, a message adds only values that would be masked.
 MAX_MESSAGE = 300
 
-_MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
+_NUMBERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
         "<id>",
@@ -29,10 +29,11 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(r"\b0x[0-9a-fA-F]{1,64}\b"), "<hex>"),
     (re.compile(r"\b(?=[0-9a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{7,64}\b"), "<hex>"),
-    (re.compile(r"(?<![\w./~-])(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\:\"']{1,100}){1,30}[/\\]"),
-     "<dir>/"),
     (re.compile(r"\d{1,40}(?:[.,]\d{1,40}){0,5}"), "<n>"),
 )  # fmt: skip
+_FOLDER = re.compile(
+    r"(?<![\w./~-])(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\:\"']{1,100}){1,30}[/\\]"
+)
 _SPACE = re.compile(r"\s{1,300}")
 
 
@@ -43,7 +44,12 @@ def mask_values(message: str) -> str:
 
 def mask_text(text: str) -> str:
     """Mask the same values in the whole text, which must be short."""
-    for pattern, mask in _MASKS:
+    return mask_numbers(_FOLDER.sub("<dir>/", text))
+
+
+def mask_numbers(text: str) -> str:
+    """Mask ids, times, durations and numbers in the whole text, which must be short."""
+    for pattern, mask in _NUMBERS:
         text = pattern.sub(mask, text)
     return _SPACE.sub(" ", text).strip()
 

@@ -187,10 +187,11 @@ def _repair_lesson(
 def _repair_key(tool: str, remedy: Remedy, summary: str) -> str:
     """Return a key that the same repair has in every run.
 
-    The fix itself must be the same word for word, because its text is what agents are
-    given. In the rest, numbers, ids, times and folders may differ.
+    Agents are given the text of one run, and so another run must show its words: only
+    numbers, ids and times of the error may differ. A folder may not, because its name can be a
+    sentence.
     """
-    rest = (error_signature.mask_text(text) for text in (remedy.instead_of, summary))
+    rest = (error_signature.mask_numbers(text) for text in (remedy.instead_of, summary))
     whole = "\n".join([tool, remedy.action, *rest])
     return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()
 
