@@ -8,11 +8,13 @@ from typing import Any
 from common import errors
 from common.caller import Caller
 from common.text import secrets
+from common.text.supply.changes import describe_text
 from memories.models import Memory
 from playbook.conflicts import contradiction
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from playbook.rule_text import text_gates
 from projects import secret_policy
 from projects.models import Project
 
@@ -29,6 +31,12 @@ EDITABLE_COLUMNS = [
     "review_after",
 ]
 PROPOSAL_COLUMNS = ("content", "category", "condition", "action", "tags")
+
+
+class NeedsSecondPerson(errors.Forbidden):
+    """The key's own words lead to another source of code, or nobody could check them."""
+
+    code = "needs_second_person"
 
 
 def addition(changes: Mapping[str, Any], caller: Caller, *, reason: str) -> Proposal:
@@ -128,3 +136,27 @@ def refuse_secrets(project: Project, changes: Mapping[str, Any]) -> None:
     kinds = {kind for text in texts for kind in secrets.mask(text).kinds}
     if kinds:
         secret_policy.refuse(sorted(kinds))
+
+
+def refuse_alone(changes: Mapping[str, Any], caller: Caller) -> None:
+    """Raise NeedsSecondPerson if a key decides with words that wait when it writes them.
+
+    A key may be in the hands of an agent, which a text that it read may have led. So the
+    words of a decision wait as those of a new entry do (`playbook.proposals.policy`).
+    """
+    if not caller.key_id:
+        return
+    text = " ".join(
+        str(changes[name])
+        for name in ("content", "condition", "action")
+        if changes.get(name)
+    )
+    results = (
+        text_gates.check_supply(describe_text(text)),
+        text_gates.check_language(text),
+    )
+    if found := " ".join(each.message for each in results if each.verdict != "pass"):
+        raise NeedsSecondPerson(
+            f"{found} Sign in to decide so, or propose the text as a change of its own, "
+            "which another person decides about."
+        )

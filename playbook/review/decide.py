@@ -16,7 +16,11 @@ from playbook.history import operations
 from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookDelta
 from playbook.proposals import apply, proposed_change
-from playbook.proposals.person_edits import refuse_secrets, refuse_unknown_category
+from playbook.proposals.person_edits import (
+    refuse_alone,
+    refuse_secrets,
+    refuse_unknown_category,
+)
 from playbook.proposals.proposed_change import Producer
 from playbook.review import available, contradictions, delta_review
 from playbook.review.delta_review import EmbeddedText
@@ -79,6 +83,7 @@ def edit_and_accept(
         raise errors.Invalid("An edit changes at least one column.")
     available.require("edit", delta, caller, release_reason=release_reason)
     refuse_secrets(delta.project, changes)
+    refuse_alone(changes, caller)
     refuse_unknown_category(delta.project, changes)
     embedded_text = embedded_text or delta_review.embed_text(
         delta, changes.get("content") or delta.content

@@ -44,6 +44,8 @@ def merge(
     """
     available.require("merge", delta, caller, release_reason=release_reason)
     embedded_text = embedded_text or make_text(delta, entry)
+    if embedded_text.is_by_hand:
+        person_edits.refuse_alone({"content": embedded_text.text}, caller)
     entry_version = entry_version or entry.version
     return _merge_locked(
         delta,

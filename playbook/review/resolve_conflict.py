@@ -97,7 +97,7 @@ def split(
     vectors: Vectors | None = None,
 ) -> Conflict:
     """Keep both sides, each side under its own condition."""
-    _refuse_parts(conflict, left, right)
+    _refuse_parts(conflict, left, right, caller)
     if vectors is None:
         vectors = vectors_for(conflict, left, right)
     resolution = Resolution(conflict, caller, note, vectors, release_reason)
@@ -226,11 +226,14 @@ def _refuse_stale(side: Side, version: int | None) -> None:
         )
 
 
-def _refuse_parts(conflict: Conflict, left: SplitPart, right: SplitPart) -> None:
+def _refuse_parts(
+    conflict: Conflict, left: SplitPart, right: SplitPart, caller: Caller
+) -> None:
     sides = conflict_sides.sides_of(conflict)
     for name, part, side in (("left", left, sides.left), ("right", right, sides.right)):
         changes = {"content": part.content, "condition": part.condition}
         person_edits.refuse_secrets(conflict.project, changes)
+        person_edits.refuse_alone(changes, caller)
         if len(part.text(side)) > MAX_CONTENT:
             raise errors.Invalid(
                 errors={

@@ -80,6 +80,22 @@ class TestMergingInto:
             MORE,
         )
 
+    def test_a_keys_own_words_about_another_package_wait_for_somebody_else(
+        self, alice_api, write, waiting
+    ):
+        entry, delta = write(RULE, author_kind="rule"), waiting()
+        text = "Use `pip install requestz` instead of `pip install requests`."
+        told = [
+            alice_api.post(f"{URL}/{delta.pk}/{action}", body | {"content": text})
+            for action, body in (("merge", {"entry_id": entry.pk}), ("edit", {}))
+        ]
+
+        assert [(each.status_code, each.json()["code"]) for each in told] == [
+            (403, "needs_second_person")
+        ] * 2
+        delta.refresh_from_db()
+        assert delta.status == "pending"
+
     def test_it_brings_counters_and_labels_along(
         self, alice_api, write, waiting, project
     ):
