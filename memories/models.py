@@ -12,6 +12,7 @@ from pgvector.django import HalfVectorField
 from common.ids import uuid7
 from common.text.quote import visible_line
 from inference.embedding.vector import StoredVector, Vector
+from memories import searchable_text
 from memories.queries import (
     CURRENT_COLUMNS,
     OWNER,
@@ -323,28 +324,28 @@ class Memory(models.Model):
 
     @property
     def embedding(self) -> Vector | None:
-        """Return the vector of the active model.
+        """Return the active model's vector of the first chunk.
 
         Return None if the memory is not embedded yet.
         """
         from inference.embedding import active_model  # loads the model runtime
 
-        vector = self.vectors.filter(model=active_model.get().name).first()
+        vector = self.vectors.filter(model=active_model.get().name, chunk=0).first()
         return vector.vector if vector else None
 
     @property
     def text(self) -> str:
-        """Return the text that is embedded.
+        """Return the text that is embedded, chunk by chunk.
 
-        The semantic lane and the check for duplicates use its vector.
+        The semantic lane and the check for duplicates use the vectors.
         """
-        return f"{self.title}\n{self.content}" if self.title else self.content
+        return searchable_text.whole_text(self)
 
 
 class MemoryVector(StoredVector, models.Model):
-    """The vector of a memory, computed by one model.
+    """The vector of one chunk of a memory's text, computed by one model.
 
-    Vectors of two models are never compared.
+    A short text has one chunk. Vectors of two models are never compared.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -353,13 +354,14 @@ class MemoryVector(StoredVector, models.Model):
     )
     project_id = models.UUIDField()
     model = models.CharField(max_length=300)
+    chunk = models.PositiveSmallIntegerField(default=0, db_default=0)
     embedding = HalfVectorField(editable=False)
 
     class Meta:
-        ordering = ["memory_id"]
+        ordering = ["memory_id", "chunk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["memory", "model"], name="vector_once_per_model"
+                fields=["memory", "model", "chunk"], name="vector_once_per_chunk"
             )
         ]
         indexes = [

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from pgvector.django import CosineDistance
 
 from common.db import Statement
+from common.text import overlap as word_overlap
+from common.text import plain_text
 from common.text.contradiction import disagreement
 from inference.embedding.vector import Vector
 from memories.models import Memory, MemoryVector, PossibleDuplicate
+from memories.store.vectors import EmbeddedMemory
 from projects.models import Project
 from search.near import Neighbours, find_neighbours, neighbours_statement
 from search.semantic import Scores
@@ -47,6 +51,11 @@ class Verdict:
 
 
 NO_VERDICT = Verdict(None)
+# Two long memories may be one if they share this much of their words; headings may differ.
+MIN_SHARE = 0.85
+ANY_COSINE = -1.0
+# A memory has more than one chunk. Short and long memories are compared in other ways.
+IS_LONG = Exists(MemoryVector.objects.filter(memory=OuterRef("pk"), chunk=1))
 
 
 def candidates(memory: Memory) -> Any:
@@ -96,11 +105,11 @@ def compare_new(
     cosines = {other.pk: vector.cosine(theirs) for other, theirs in inserted}
     extra = {pk: cosine for pk, cosine in cosines.items() if cosine >= threshold}
     neighbours = neighbours.with_extra(extra)
-    return compare(memory, vector, threshold=threshold, neighbours=neighbours)
+    return compare(memory, [vector], threshold=threshold, neighbours=neighbours)
 
 
 def compare_stored(
-    project: Project, embedded: Sequence[tuple[Memory, Vector]]
+    project: Project, embedded: Sequence[EmbeddedMemory]
 ) -> Iterator[tuple[Memory, Verdict]]:
     """Compare stored memories one by one.
 
@@ -112,11 +121,11 @@ def compare_stored(
         return
     later = {memory.pk for memory, _ in embedded}
     pairs = find_near_each(project.pk, embedded, threshold=options.threshold)
-    for memory, vector, neighbours in pairs:
+    for memory, vectors, neighbours in pairs:
         later.discard(memory.pk)
         verdict = compare(
             memory,
-            vector,
+            vectors,
             threshold=options.threshold,
             rows=Memory.objects.exclude(pk__in=later),
             neighbours=neighbours,
@@ -126,7 +135,7 @@ def compare_stored(
 
 def compare(
     memory: Memory,
-    vector: Vector,
+    vectors: Sequence[Vector],
     *,
     threshold: float,
     rows: Any = None,
@@ -135,19 +144,26 @@ def compare(
     """Compare a memory with its nearest candidates (REQ-MEM-DEDUP-001).
 
     Texts that say opposite things have similar vectors. A pair whose texts contradict each
-    other is therefore no duplicate. `rows` narrows the candidates. Pass `neighbours` if
-    they are already known.
+    other is therefore no duplicate. `rows` narrows the candidates. Pass `neighbours` of a
+    short text if they are already known.
     """
     if not is_comparable(memory):
         return NO_VERDICT
-    if neighbours is None:
-        (neighbours,) = find_near(memory.project_id, [vector], threshold=threshold)
-    if neighbours.is_empty:
-        return NO_VERDICT
     peers = candidates(memory) if rows is None else rows & candidates(memory)
-    similar = find_similar(
-        memory, vector, peers, threshold=threshold, neighbours=neighbours
-    )
+    if len(vectors) > 1:
+        similar = find_similar_long(memory, vectors, peers, threshold=threshold)
+    else:
+        if neighbours is None:
+            (neighbours,) = find_near(memory.project_id, vectors, threshold=threshold)
+        if neighbours.is_empty:
+            return NO_VERDICT
+        similar = find_similar(
+            memory,
+            vectors[0],
+            peers.filter(~IS_LONG),
+            threshold=threshold,
+            neighbours=neighbours,
+        )
     if original := _first_duplicate(similar):
         return Verdict(original)
     return Verdict(None, tuple(similar))
@@ -165,21 +181,64 @@ def find_near(
 
 def find_near_each(
     project_id: uuid.UUID,
-    embedded: Sequence[tuple[Memory, Vector]],
+    embedded: Sequence[EmbeddedMemory],
     *,
     threshold: float,
-) -> Iterator[tuple[Memory, Vector, Neighbours]]:
-    """Yield the stored memories that have neighbours.
+) -> Iterator[tuple[Memory, Sequence[Vector], Neighbours | None]]:
+    """Yield the stored memories that may have duplicates, with their vectors.
 
-    Each memory is yielded with its vector and its neighbours.
+    A short memory is yielded with its neighbours, if it has any.
     """
-    near = find_near(
-        project_id, [vector for _, vector in embedded], threshold=threshold
-    )
-    for (memory, vector), neighbours in zip(embedded, near, strict=True):
-        others = neighbours.without(memory.pk)
-        if not others.is_empty:
-            yield memory, vector, others
+    short = [(memory.pk, each[0]) for memory, each in embedded if len(each) == 1]
+    found = find_near(project_id, [vector for _, vector in short], threshold=threshold)
+    near = dict(zip((pk for pk, _ in short), found, strict=True))
+    for memory, vectors in embedded:
+        others = near[memory.pk].without(memory.pk) if memory.pk in near else None
+        if others is None or not others.is_empty:
+            yield memory, vectors, others
+
+
+def find_similar_long(
+    memory: Memory, vectors: Sequence[Vector], rows: Any, *, threshold: float
+) -> list[Similarity]:
+    """Find the rows that say the same as a memory of several chunks.
+
+    The rows nearest to all chunks are compared with the memory word by word.
+    """
+    near = find_near(memory.project_id, vectors, threshold=ANY_COSINE)
+    total = Counter[uuid.UUID]()
+    for each in near:
+        total.update(each.scores)
+    total.pop(memory.pk, None)
+    rows = rows.filter(IS_LONG, pk__in=list(total)).exclude(pk__in=_decided_ids(memory))
+    peers = set(rows.values_list("pk", flat=True))
+    nearest = [pk for pk, _ in total.most_common() if pk in peers][:MAX_NEIGHBOURS]
+    others = {row.pk: row for row in rows.light().filter(pk__in=nearest)}
+    similar = []
+    for other in (others[pk] for pk in nearest if pk in others):
+        is_near = all(each.scores.get(other.pk, 0) >= threshold for each in near)
+        if found := _compare_words(memory, other, is_near=is_near):
+            similar.append(found)
+    return similar
+
+
+def _compare_words(
+    memory: Memory, other: Memory, *, is_near: bool
+) -> Similarity | None:
+    """Compare the words of two long memories; None if they only resemble each other.
+
+    `is_near` says that each chunk of the memory has a chunk of the other within the threshold.
+    """
+    overlap = word_overlap.compare(memory.text, other.text)
+    if overlap.share < MIN_SHARE and not is_near:
+        return None
+    if statement := overlap.own_statement:
+        why: str | None = f"statement: {statement}"
+    else:
+        why = _field_difference(memory, other) or disagreement.reason_to_keep_apart(
+            *overlap.sides
+        )
+    return Similarity(other, round(overlap.share, 4), why)
 
 
 def find_similar(
@@ -244,8 +303,22 @@ def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarit
     return Similarity(
         memory=other,
         similarity=round(similarity, 4),
-        why_not_merged=disagreement.reason_to_keep_apart(memory.content, other.content),
+        why_not_merged=_field_difference(memory, other)
+        or disagreement.reason_to_keep_apart(memory.text, other.text),
     )
+
+
+def _field_difference(memory: Memory, other: Memory) -> str | None:
+    """Return the field by which two memories of one text are not the same experience."""
+    for name in ("outcome", "user_id"):
+        sides = getattr(memory, name), getattr(other, name)
+        if plain_text.similarity_hash(sides[0]) != plain_text.similarity_hash(sides[1]):
+            return f"{name}: {sides[0] or 'none'} / {sides[1] or 'none'}"
+    goals, results = zip(*((m.goal, m.result) for m in (memory, other)), strict=True)
+    is_one_goal = goals[0] and len(set(map(plain_text.similarity_hash, goals))) == 1
+    if is_one_goal and len(set(map(plain_text.similarity_hash, results))) > 1:
+        return "result: another result under the same goal"
+    return None
 
 
 def lock_unchanged(original: Memory) -> Memory | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -30,7 +31,7 @@ def keep(delta: PlaybookDelta, vector: Vector | None) -> None:
         and delta.status == Status.PENDING
         and delta.operation in LESSON_OPERATIONS
     ):
-        _put(delta, vector)
+        _put(delta, [vector])
 
 
 def find(delta: PlaybookDelta) -> Vector | None:
@@ -79,21 +80,24 @@ def _text(delta: PlaybookDelta) -> str:
     return delta.content
 
 
-def _put(delta: PlaybookDelta, vector: Vector) -> None:
-    _store_unchanged(delta, vector)
-    if not active_model.is_active(vector):
+def _put(delta: PlaybookDelta, vectors: Sequence[Vector]) -> None:
+    _store_unchanged(delta, vectors)
+    if not active_model.is_active(vectors[0]):
         embed_later(delta.project_id)
 
 
-def _store_unchanged(delta: PlaybookDelta, vector: Vector) -> None:
-    """Store the vector unless the text changed while the model worked."""
+def _store_unchanged(delta: PlaybookDelta, vectors: Sequence[Vector]) -> None:
+    """Store the vector of the first chunk unless the text changed while the model worked."""
     rows = PlaybookDelta.objects.select_for_update(no_key=True)
     with transaction.atomic():
         if rows.filter(pk=delta.pk, content=delta.content).exists():
             DeltaVector.objects.update_or_create(
                 delta=delta,
-                model=vector.model,
-                defaults={"project_id": delta.project_id, "embedding": list(vector)},
+                model=vectors[0].model,
+                defaults={
+                    "project_id": delta.project_id,
+                    "embedding": list(vectors[0]),
+                },
             )
 
 

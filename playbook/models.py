@@ -212,10 +212,10 @@ class PlaybookEntry(models.Model):
 
     @property
     def embedding(self) -> Vector | None:
-        """The vector of the entry by the active model, or None if there is no such vector."""
+        """The active model's vector of the entry's first chunk, or None if there is none."""
         from inference.embedding import active_model  # loads the model runtime
 
-        vector = self.vectors.filter(model=active_model.get().name).first()
+        vector = self.vectors.filter(model=active_model.get().name, chunk=0).first()
         return vector.vector if vector else None
 
     @property
@@ -268,7 +268,7 @@ class Support(models.Model):
 
 
 class EntryVector(StoredVector, models.Model):
-    """The vector of an entry by one model."""
+    """The vector of one chunk of an entry by one model."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entry = models.ForeignKey(
@@ -276,13 +276,14 @@ class EntryVector(StoredVector, models.Model):
     )
     project_id = models.UUIDField()
     model = models.CharField(max_length=300)
+    chunk = models.PositiveSmallIntegerField(default=0, db_default=0)
     embedding = HalfVectorField(editable=False)
 
     class Meta:
-        ordering = ["entry_id"]
+        ordering = ["entry_id", "chunk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["entry", "model"], name="entry_vector_once_per_model"
+                fields=["entry", "model", "chunk"], name="entry_vector_once_per_chunk"
             )
         ]
         indexes = [

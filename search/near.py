@@ -97,9 +97,17 @@ def neighbours_statement(
 def read_neighbours(rows: Sequence[tuple[Any, ...]], count: int) -> list[Neighbours]:
     """Return the neighbours of each of the `count` vectors, from the rows of the statement."""
     near: list[semantic.Scores] = [{} for _ in range(count)]
+    read = [0] * count
     for place, owner, distance in rows:
-        near[place - 1][owner] = 1 - distance
-    return [_drop_cut_ties(scores) for scores in near]
+        read[place - 1] += 1
+        # The nearest chunk of an owner comes first.
+        near[place - 1].setdefault(owner, 1 - distance)
+    return [
+        _drop_cut_ties(scores)
+        if vectors == MAX_NEIGHBOURS
+        else Neighbours(scores, True)
+        for scores, vectors in zip(near, read, strict=True)
+    ]
 
 
 # The expression, the project and the model must be those of `vector_index.CREATE_INDEX`.
@@ -122,9 +130,7 @@ ORDER BY place, distance, owner
 
 
 def _drop_cut_ties(scores: semantic.Scores) -> Neighbours:
-    """Drop the rows with the greatest distance if the limit may have cut such rows."""
-    if len(scores) < MAX_NEIGHBOURS:
-        return Neighbours(scores, is_all=True)
+    """Drop the rows with the greatest distance: the limit may have cut such rows."""
     last = min(scores.values())
     nearer = {pk: score for pk, score in scores.items() if score > last}
     return Neighbours(nearer, is_all=False)

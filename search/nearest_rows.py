@@ -1,6 +1,7 @@
 """The semantic lane of a search: find the nearest rows, score all candidates in both lanes.
 
-`semantic` has the lane's numbers and its exact scan; the statements are here.
+`semantic` has the lane's numbers; the statements are here. A long text has several vectors,
+one for each chunk, and the distance of a row is that of its nearest chunk.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from django.db import connections
 from django.db.models import Model
 
+from inference.embedding.chunks import MAX_CHUNKS
 from inference.embedding.vector import Vector
 from search import bm25, postings, semantic, vector_index
 from search.bm25 import QUERY_WEIGHTS, RELEVANCE
@@ -26,7 +28,7 @@ def add_candidates(
 ) -> Candidates:
     """Add the nearest rows to the keyword candidates and score each in both lanes.
 
-    First probe the project's NEAREST vectors and keep the rows that pass the filters.
+    First probe the project's NEAREST vectors and keep their rows that pass the filters.
     Most often these rows are enough. If too few rows pass, there are two ways to go on.
     If WIDEN_FACTOR times as many vectors promise enough rows, probe that many.
     Otherwise scan all rows that pass the filters, because an index search would visit
@@ -64,7 +66,8 @@ class _NearestSearch:
         }
         index = _index_name(model, self.vector, project_id)
         stats = _probe_stats(nearest, self.plan.enough, index)
-        return self._run({"nearest": vectors, **lanes, "probe": stats}, lanes)
+        ctes = {"nearest": vectors, "nearest_rows": NEAREST_ROWS, **lanes}
+        return self._run({**ctes, "probe": stats}, lanes)
 
     def scan(self) -> Candidates:
         """Find the nearest rows among all rows that pass the filters."""
@@ -119,6 +122,10 @@ SELECT array_agg(id), array_agg(relevance), array_agg(cosine),
        (SELECT to_json(probe) FROM probe)
 FROM scored"""
 IS_ENOUGH = "(SELECT is_enough FROM probe)"
+NEAREST_ROWS: SqlFragment = (
+    "SELECT id, min(distance) AS distance FROM nearest GROUP BY id",
+    [],
+)
 NO_PROBE: SqlFragment = ("SELECT 0 AS nearest, 0 AS matches, true AS is_enough", [])
 
 
@@ -164,17 +171,18 @@ def _passing_rows(rows: RowFilter, depth: int) -> SqlFragment:
     # then not looked up. Older versions look up all rows and sort them.
     condition, params = rows.condition
     sql = f"""
-    SELECT nearest.id, distance FROM nearest
-    JOIN {rows.table} ON {rows.table}.id = nearest.id
-    WHERE {condition} ORDER BY distance, nearest.id DESC LIMIT {depth}"""
+    SELECT nearest_rows.id, distance
+    FROM (SELECT * FROM nearest_rows ORDER BY distance, id DESC) AS nearest_rows
+    JOIN {rows.table} ON {rows.table}.id = nearest_rows.id
+    WHERE {condition} ORDER BY distance, nearest_rows.id DESC LIMIT {depth}"""
     return sql, params
 
 
 def _probe_stats(nearest: int, enough: int, index: str) -> SqlFragment:
     """Return the ProbeStats of a probe.
 
-    A probe that found fewer rows than requested has read all rows of the project. This
-    does not hold with an index, because deleted rows in the index may hide other rows.
+    A probe that found fewer vectors than requested has read all vectors of the project.
+    This does not hold with an index, because deleted rows in the index may hide others.
     """
     read = "(SELECT count(*) FROM nearest)"
     sql = f"""
@@ -201,12 +209,16 @@ def _exact_scan(
     vectors, owner = _vector_table(rows.model)
     table = rows.table
     condition, params = where
+    # The nearest chunks have at least `depth` different rows, and so no row is lost.
+    chunks = depth * MAX_CHUNKS
     sql = f"""
-    SELECT {owner} AS id, {DISTANCE} AS distance FROM {vectors}
-    WHERE model = %s AND EXISTS (
-        SELECT FROM {table} WHERE {condition}
-        AND {table}.id = {owner} AND {table}.project_id = {vectors}.project_id)
-    ORDER BY distance, id DESC LIMIT {depth}"""
+    SELECT id, min(distance) AS distance FROM (
+        SELECT {owner} AS id, {DISTANCE} AS distance FROM {vectors}
+        WHERE model = %s AND EXISTS (
+            SELECT FROM {table} WHERE {condition}
+            AND {table}.id = {owner} AND {table}.project_id = {vectors}.project_id)
+        ORDER BY distance, id DESC LIMIT {chunks}
+    ) AS chunks GROUP BY id ORDER BY distance, id DESC LIMIT {depth}"""
     return sql, [vector.model, *params]
 
 
@@ -220,7 +232,7 @@ def _both_scores(rows: RowFilter, plan: SearchPlan, vector: Vector) -> SqlFragme
     vectors, owner = _vector_table(rows.model)
     relevance = f"SELECT {RELEVANCE} FROM {rows.table} WHERE {rows.table}.id = found.id"
     distance = (
-        f"SELECT {DISTANCE} FROM {vectors} WHERE {owner} = found.id AND model = %s"
+        f"SELECT min({DISTANCE}) FROM {vectors} WHERE {owner} = found.id AND model = %s"
     )
     sql = f"""
     SELECT found.id, coalesce(relevance, ({relevance}), 0) AS relevance,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from itertools import islice
 from typing import Any
 
 from django.db.models import Exists, Model, OuterRef, QuerySet
 from pgvector.django import CosineDistance
 
+from inference.embedding.chunks import MAX_CHUNKS
 from inference.embedding.vector import Vector
 
 Scores = dict[uuid.UUID, float]
@@ -55,7 +57,7 @@ def hnsw_options(ef_search: int, *, iterative: bool = True) -> str:
 
 
 def exact_cosines(rows: QuerySet[Any], vector: Vector) -> Scores:
-    """Return {id: cosine} of the nearest rows, by an exact scan.
+    """Return {id: cosine} of the nearest rows by their nearest chunks, by an exact scan.
 
     The scan reads the narrow table of vectors. Both tables hold the project's id, so that
     the planner confines both scans to the project.
@@ -67,9 +69,12 @@ def exact_cosines(rows: QuerySet[Any], vector: Vector) -> Scores:
         relation.related_model._base_manager.filter(Exists(same), model=vector.model)
         .annotate(distance=CosineDistance("embedding", list(vector)))
         .order_by("distance", f"-{owner}")
-        .values_list(owner, "distance")[:DEPTH]
+        .values_list(owner, "distance")[: DEPTH * MAX_CHUNKS]
     )
-    return {pk: 1 - distance for pk, distance in found}
+    scores: Scores = {}
+    for pk, distance in found:
+        scores.setdefault(pk, 1 - distance)
+    return dict(islice(scores.items(), DEPTH))
 
 
 def vectors_of(model: type[Model]) -> Any:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import asdict
 from functools import lru_cache
+from itertools import islice
 from typing import TypeVar
 
 from common.db import Statement
@@ -90,6 +91,17 @@ def embed_with(model: Embedder, texts: Sequence[str]) -> list[Vector]:
     return [Vector(values, model=name) for values in model.embed(texts)]
 
 
+def embed_chunks(texts: Sequence[str]) -> list[list[Vector]]:
+    """Embed every chunk of texts with the active model; raises InferenceError."""
+    return embed_chunks_with(get(), texts)
+
+
+def embed_chunks_with(model: Embedder, texts: Sequence[str]) -> list[list[Vector]]:
+    parts = [model.split(text) for text in texts]
+    vectors = iter(embed_with(model, [chunk for part in parts for chunk in part]))
+    return [list(islice(vectors, len(part))) for part in parts]
+
+
 def embed_query(text: str) -> Vector:
     """Embed one text with the active model, with a cache of recent texts.
 
@@ -105,9 +117,9 @@ def begin_query(text: str) -> Future[Vector]:
     return _submit(_embed_query_with, text)
 
 
-def begin_embed(texts: Sequence[str]) -> Future[list[Vector]]:
-    """Run `embed` in another thread, as `begin_query` does."""
-    return _submit(embed_with, texts)
+def begin_chunks(texts: Sequence[str]) -> Future[list[list[Vector]]]:
+    """Run `embed_chunks` in another thread, as `begin_query` does."""
+    return _submit(embed_chunks_with, texts)
 
 
 def _submit(work: Callable[[Embedder, T], V], argument: T) -> Future[V]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from inference.embedding import chunks
 from inference.registry import Registry
 
 
@@ -62,6 +63,15 @@ class Embedder(ABC):
         unlimited. Each call or model run has at most EMBEDDING_BATCH texts. Raises
         InferenceError if any text has no vector.
         """
+
+    def token_starts(self, text: str) -> Sequence[int]:
+        """Return the character at which each token of a text begins; an estimate by default."""
+        return chunks.estimate_starts(text)
+
+    def split(self, text: str) -> list[str]:
+        """Split a text into its chunks, at least one (`inference.embedding.chunks`)."""
+        spans = chunks.find_spans(text, self.token_starts)
+        return [text[start:end] for start, end in spans]
 
 
 registry = Registry[Embedder](

@@ -75,6 +75,9 @@ class MiniLM(Embedder):
                 vectors[place] = vector
         return vectors
 
+    def token_starts(self, text: str) -> Sequence[int]:
+        return self._load().token_starts(text)
+
     def _load(self) -> _Model:
         with self._load_lock:
             if self._model is None:
@@ -107,7 +110,7 @@ class _Model:
 
         self._tokenizer = Tokenizer.from_file(verify_file(*TOKENIZER))
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.no_truncation()
 
         self._session = load_session(threads=1)
         self._wide: Any = None
@@ -115,12 +118,21 @@ class _Model:
         self._runners = ThreadPoolExecutor(PARALLEL_RUNS, "minilm")
 
     def tokens(self, text: str) -> list[int]:
+        ids: list[int] = self._encode(text).ids
+        if len(ids) > MAX_TOKENS:
+            ids = [*ids[: MAX_TOKENS - 1], ids[-1]]  # the last one ends the text
+        return ids
+
+    def token_starts(self, text: str) -> list[int]:
+        offsets = self._encode(text).offsets[1:-1]
+        return [start for start, _ in offsets]
+
+    def _encode(self, text: str) -> Any:
         # The tokenizer refuses lone surrogates.
         clean = text.encode("utf-8", "replace").decode("utf-8")
         # The texts are encoded one by one, because encode_batch starts a thread pool that
         # does not survive a fork.
-        ids: list[int] = self._tokenizer.encode(clean).ids
-        return ids
+        return self._tokenizer.encode(clean)
 
     def run_each(
         self, runs: Sequence[Sequence[Sequence[int]]]

@@ -64,8 +64,8 @@ class EmbeddedTable:
     rows: QuerySet[Any]
     due: Q
     text: Callable[[Any], str]
-    # Stores the vector of a row unless its text has changed meanwhile.
-    store: Callable[[Any, Vector], None]
+    # Stores the vectors of a row's chunks unless its text has changed meanwhile.
+    store: Callable[[Any, list[Vector]], None]
     # The work that had to wait until the model is active. It must call its argument at
     # least once in each lease of the job.
     finish: Callable[[Callable[[], None]], None] = lambda step: None
@@ -224,10 +224,10 @@ def reembed_all(run: runner.JobRun) -> dict[str, Any]:
 
 
 @write
-def _store(table: EmbeddedTable, pairs: Sequence[tuple[Any, Vector]]) -> None:
+def _store(table: EmbeddedTable, pairs: Sequence[tuple[Any, list[Vector]]]) -> None:
     """Store the vectors in one transaction, because a commit for each row would take longest."""
-    for row, vector in pairs:
-        table.store(row, vector)
+    for row, vectors in pairs:
+        table.store(row, vectors)
 
 
 def _model_of(job: Job) -> Embedder:

@@ -29,9 +29,11 @@ def embed_rows(
     refusals: Refusals,
     *,
     model: Embedder | None = None,
-    pending: Future[list[Vector]] | None = None,
-) -> Iterator[tuple[R, Vector]]:
-    """Yield each row with its vector; the active model makes it unless `model` is given.
+    pending: Future[list[list[Vector]]] | None = None,
+) -> Iterator[tuple[R, list[Vector]]]:
+    """Yield each row with the vectors of its chunks.
+
+    The active model makes the vectors unless `model` is given.
 
     A row whose text is refused is skipped and added to `refusals`. If the vectors of all
     rows are already being made, `pending` is their future. Raises Later if the model may
@@ -61,7 +63,7 @@ def embed_waiting(
     run: runner.JobRun,
     rows: Callable[[], QuerySet[R]],
     text: Callable[[R], str],
-    store: Callable[[R, Vector], None],
+    store: Callable[[R, list[Vector]], None],
 ) -> dict[str, Any]:
     """Embed rows until none is left: the work of a job. Return the job's result.
 
@@ -71,8 +73,8 @@ def embed_waiting(
     done, refusals = run.job.done, Refusals()
     while batch := list(rows().exclude(pk__in=list(refusals)).order_by("pk")[:BATCH]):
         pairs = list(embed_rows(batch, text, refusals))
-        for row, vector in pairs:
-            store(row, vector)
+        for row, vectors in pairs:
+            store(row, vectors)
         done += len(pairs)
         run.step(done)
         if pairs:
@@ -85,8 +87,8 @@ def describe(refusals: Mapping[uuid.UUID, str]) -> list[str]:
     return [f"{pk}: {reason}" for pk, reason in refusals.items()]
 
 
-def _vectors(texts: Sequence[str], model: Embedder | None) -> list[Vector]:
-    return active_model.embed_with(model or active_model.get(), texts)
+def _vectors(texts: Sequence[str], model: Embedder | None) -> list[list[Vector]]:
+    return active_model.embed_chunks_with(model or active_model.get(), texts)
 
 
 def _probe(model: Embedder | None) -> None:

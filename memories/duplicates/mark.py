@@ -11,17 +11,16 @@ from memories import near_duplicates
 from memories.models import Memory
 from memories.near_duplicates import NO_VERDICT, Verdict
 from memories.store import originals
+from memories.store.vectors import EmbeddedMemory
 from projects.models import Project
 
 
-def check(memory: Memory, vector: Vector) -> Verdict:
+def check(memory: Memory, vectors: Sequence[Vector]) -> Verdict:
     """Compare a stored memory and apply the verdict."""
-    return check_all(memory.project, [(memory, vector)])[0]
+    return check_all(memory.project, [(memory, vectors)])[0]
 
 
-def check_all(
-    project: Project, embedded: Sequence[tuple[Memory, Vector]]
-) -> list[Verdict]:
+def check_all(project: Project, embedded: Sequence[EmbeddedMemory]) -> list[Verdict]:
     """Compare stored memories and apply the verdicts, beginning with the earliest memory.
 
     The earliest of several duplicates becomes the original of the others.

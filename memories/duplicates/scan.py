@@ -13,14 +13,13 @@ from django.db.models import Exists, OuterRef, QuerySet
 from audit import trail
 from common.caller import SYSTEM, Caller, Role
 from common.db import delete_in_batches, write
-from inference.embedding import active_model
-from inference.embedding.vector import Vector
 from jobs import queue, runner
 from jobs.models import Job
 from memories import near_duplicates
 from memories.duplicates import mark
-from memories.models import DuplicateFinding, Memory, MemoryVector
+from memories.models import DuplicateFinding, Memory
 from memories.near_duplicates import Verdict
+from memories.store.vectors import read_vectors
 from projects.models import Project
 
 KIND = "deduplicate"
@@ -99,12 +98,12 @@ def compare_batch(batch: Sequence[Memory], job: Job) -> None:
     """Compare memories with earlier ones, and record the pairs found for the job."""
     threshold = job.args["threshold"]
     pairs = near_duplicates.find_near_each(
-        batch[0].project_id, _with_vectors(batch), threshold=threshold
+        batch[0].project_id, read_vectors(batch), threshold=threshold
     )
-    for memory, vector, neighbours in pairs:
+    for memory, vectors, neighbours in pairs:
         verdict = near_duplicates.compare(
             memory,
-            vector,
+            vectors,
             threshold=threshold,
             rows=_earlier_rows(memory, job),
             neighbours=neighbours,
@@ -117,18 +116,6 @@ def forget_findings() -> None:
     """Delete the findings of jobs that no longer exist."""
     jobs = Job.objects.filter(pk=OuterRef("job_id"))
     delete_in_batches(DuplicateFinding.objects.filter(~Exists(jobs)))
-
-
-def _with_vectors(batch: Sequence[Memory]) -> list[tuple[Memory, Vector]]:
-    """Pair memories with their vectors of the active model.
-
-    Memories without such a vector are left out.
-    """
-    stored = MemoryVector.objects.filter(
-        memory__in=batch, model=active_model.get().name
-    )
-    vectors = {each.memory_id: each.vector for each in stored}
-    return [(each, vectors[each.pk]) for each in batch if each.pk in vectors]
 
 
 def _record_findings(memory: Memory, verdict: Verdict, job: Job) -> None:

@@ -70,10 +70,9 @@ def prepare(
 
 def _find_vector(sources: Sequence[Memory], draft: Draft) -> Vector | None:
     same = next((m for m in sources if m.text == draft.embedded_text), None)
-    if same and (known := same.embedding):
+    if same and (known := same.embedding) and same.vectors.count() == 1:
         return known
-    embedded, _ = vectors.embed_or_none([draft.embedded_text])
-    return embedded[0] if embedded else None
+    return vectors.embed_short([draft.embedded_text])[0].vector
 
 
 @write

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -64,14 +65,13 @@ def update_memory(
     refuse_immutable(changes)
     changes = drafts.read_nulls(changes)
     masked = _guard_changes(memory, changes)
-    text = Draft(
-        content=masked.get("content", memory.content),
-        title=masked.get("title", memory.title),
-    ).embedded_text
+    changed = copy(memory)
+    for name in drafts.SEARCHED_FIELDS & masked.keys():
+        setattr(changed, name, masked[name])
     embedded: dict[str, Vector] = {}
-    if text != memory.text:
-        new, _ = vectors.embed_or_none([text])
-        embedded = {text: new[0]} if new else {}
+    if changed.text != memory.text:
+        (new,) = vectors.embed_short([changed.text])
+        embedded = {changed.text: new.vector} if new.vector else {}
     return _update(memory, masked, embedded, caller, version)
 
 
@@ -187,8 +187,8 @@ def _identity(memory: Memory) -> tuple[Any, ...]:
 def _replace_vector(memory: Memory, vector: Vector | None) -> None:
     memory.vectors.all().delete()
     if vector:
-        vectors.put([(memory, vector)])
-        mark.check(memory, vector)
+        vectors.put([(memory, [vector])])
+        mark.check(memory, [vector])
     else:
         vectors.embed_later(memory.project_id)
 

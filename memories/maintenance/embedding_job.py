@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from common import locks
 from common.db import execute_many, write
@@ -18,10 +18,14 @@ from jobs import runner
 from memories.duplicates import mark
 from memories.models import Memory, MemoryVector
 from memories.queries import MemoryQuerySet
-from memories.store.vectors import insert_statement, put
-from search.columns import search_columns_of
+from memories.store.vectors import (
+    EmbeddedMemory,
+    insert_statement,
+    put,
+    read_vectors,
+)
 
-PendingVectors = Future[list[Vector]]
+PendingVectors = Future[list[list[Vector]]]
 
 EMBEDDABLE = Q(deleted_at=None, is_duplicate=False)
 # Number of rows between two steps of the job. The texts are sorted by length before the
@@ -87,7 +91,7 @@ def _start_batches(
     for chosen in batches(ids, size=EMBED_BATCH):
         rows = rows_to_embed(project_id).filter(pk__in=chosen)
         batch = list(rows.light().order_by("pk"))
-        pending = active_model.begin_embed(list(map(_text_of, batch)))
+        pending = active_model.begin_chunks(list(map(_text_of, batch)))
         if before:
             yield before
         before = batch, pending
@@ -100,15 +104,15 @@ def _text_of(memory: Memory) -> str:
 
 
 @write
-def _store_and_check(embedded: Sequence[tuple[Memory, Vector]]) -> None:
-    if fresh := _lock_unchanged(embedded):
+def _store_and_check(embedded: Sequence[EmbeddedMemory]) -> None:
+    if embedded and (fresh := _lock_unchanged(embedded)):
         put(fresh)
         mark.check_all(fresh[0][0].project, fresh)
 
 
 def _lock_unchanged(
-    embedded: Sequence[tuple[Memory, Vector]],
-) -> list[tuple[Memory, Vector]]:
+    embedded: Sequence[EmbeddedMemory],
+) -> list[EmbeddedMemory]:
     """Lock the rows; leave out rows whose text changed while the model worked.
 
     The next query of the job finds the rows that were left out.
@@ -117,8 +121,8 @@ def _lock_unchanged(
     locked = rows.filter(pk__in=[memory.pk for memory, _ in embedded])
     fresh = {memory.pk: memory for memory in locked}
     return [
-        (fresh[memory.pk], vector)
-        for memory, vector in embedded
+        (fresh[memory.pk], vectors)
+        for memory, vectors in embedded
         if memory.pk in fresh and fresh[memory.pk].text == memory.text
     ]
 
@@ -127,40 +131,42 @@ def _lock_unchanged(
 
 
 @write
-def _store_unchanged(memory: Memory, vector: Vector) -> None:
-    if fresh := _lock_unchanged([(memory, vector)]):
+def _store_unchanged(memory: Memory, vectors: list[Vector]) -> None:
+    if fresh := _lock_unchanged([(memory, vectors)]):
         execute_many(insert_statement(fresh))
 
 
 def check_embedded(step: Callable[[], None]) -> None:
     """Compare the memories that were not compared yet, after a change of the model."""
-    projects = (
-        _vectors_to_check().order_by("project_id").values_list("project_id", flat=True)
-    )
-    for project_id in list(projects.distinct()):
-        rows = _vectors_to_check().filter(project_id=project_id)
-        light = rows.select_related("memory").defer(*search_columns_of("memory"))
+    projects = _memories_to_check().order_by("project_id")
+    for project_id in list(projects.values_list("project_id", flat=True).distinct()):
+        rows = _memories_to_check().filter(project_id=project_id)
         for ids in _newest_first(rows):
-            batch = light.filter(memory_id__in=ids).order_by("memory_id")
-            _store_and_check([(stored.memory, stored.vector) for stored in batch])
+            batch = list(rows.light().filter(pk__in=ids).order_by("pk"))
+            _store_and_check(read_vectors(batch))
             step()
 
 
-def _vectors_to_check() -> QuerySet[MemoryVector]:
-    rows = Memory.objects.filter(EMBEDDABLE, is_compared=False)
-    return MemoryVector.objects.filter(model=active_model.get().name, memory__in=rows)
+def _memories_to_check() -> MemoryQuerySet:
+    have = MemoryVector.objects.filter(
+        memory=OuterRef("pk"), model=active_model.get().name
+    )
+    rows: MemoryQuerySet = Memory.objects.filter(
+        EMBEDDABLE, Exists(have), is_compared=False
+    )
+    return rows
 
 
-def _newest_first(rows: QuerySet[MemoryVector]) -> Iterator[Sequence[uuid.UUID]]:
+def _newest_first(rows: MemoryQuerySet) -> Iterator[Sequence[uuid.UUID]]:
     """Yield batches of memories, beginning with the newest batch.
 
     All these memories have vectors already. If the oldest batch came first, an original
     would be compared with its duplicates in a later batch, and would be marked as a
     duplicate of one of them.
     """
-    ids = rows.order_by("-memory_id").values_list("memory_id", flat=True)
+    ids = rows.order_by("-pk").values_list("pk", flat=True)
     last = uuid.UUID(int=2**128 - 1)
-    while window := list(ids.filter(memory_id__lt=last)[:WINDOW]):
+    while window := list(ids.filter(pk__lt=last)[:WINDOW]):
         last = window[-1]
         yield from batches(window, size=EMBED_BATCH)
 

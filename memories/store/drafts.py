@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from common.text import plain_text
+from memories import searchable_text
 from memories.models import Memory
 from memories.scopes import Scope
 from memories.store import search_columns
@@ -22,6 +22,9 @@ from projects.models import Project
 # The maximum lengths are in characters and are listed in docs/limits.md.
 MAX_CONTENT, MAX_PART, MAX_TITLE, MAX_TAG = 50_000, 20_000, 500, 64
 TEXT_FIELDS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons")
+SEARCHED_FIELDS = frozenset(
+    (*searchable_text.FIRST_FIELDS, *searchable_text.FURTHER_FIELDS)
+)
 JSON_FIELDS = ("value", "tool_usage", "steps", "metadata", "provenance", "compaction")
 
 
@@ -100,7 +103,7 @@ class Draft:
 
     @functools.cached_property
     def similarity_hash(self) -> str:
-        return plain_text.similarity_hash(self.content)
+        return searchable_text.similarity_hash(self)
 
     @property
     def lock_key(self) -> tuple[str, str]:
@@ -122,7 +125,7 @@ class Draft:
 
     @property
     def embedded_text(self) -> str:
-        return f"{self.title}\n{self.content}" if self.title else self.content
+        return searchable_text.whole_text(self)
 
 
 def unique_refs(files: Iterable[FileRef]) -> tuple[FileRef, ...]:

@@ -53,7 +53,7 @@ def insert_memory(
     possible = near_duplicates.record_possible(memory, verdict.possible)
     statements = history.statements_of(caller, action_of(draft), memory, reason=reason)
     if vector:
-        vectors.put([(memory, vector)], before=statements)
+        vectors.put([(memory, [vector])], before=statements)
     else:
         execute_many(*statements)
     sources = (draft.promoted_from, *draft.compacted_from)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from common import errors
 from memories.models import Memory
@@ -23,6 +23,10 @@ class Receipt:
     semantic: bool = False
     notes: tuple[str, ...] = ()
     refusal: errors.Refusal | None = None
+
+    def with_notes(self, *notes: str) -> Receipt:
+        """Return the receipt with further notes; empty notes are left out."""
+        return replace(self, notes=(*self.notes, *filter(None, notes)))
 
     @property
     def searchable(self) -> dict[str, bool]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from common.text import plain_text
+from memories import searchable_text
 from memories.models import Memory
-from search import columns, reindex, tokenise
+from search import columns, reindex
 
 CORPUS = "memories"
+# The fields by their weight in the keyword lane: docs/ranking.md, "Fields".
+BODY = ("content", "lessons")
+WEAK = ("goal", "result", "feedback", "steps", "outcome")
 
 
 def fill(memory: Memory, language: str) -> None:
@@ -14,38 +17,22 @@ def fill(memory: Memory, language: str) -> None:
 
     The memory is not saved.
     """
-    memory.similarity_hash = plain_text.similarity_hash(memory.content)
+    memory.similarity_hash = searchable_text.similarity_hash(memory)
     arms = [columns.partition_lexeme("p", memory.project_id)]
     if memory.scope_kind == Memory.ScopeKind.ORG:
         arms.append(columns.partition_lexeme("o", memory.organization_id))
+    texts = dict(searchable_text.field_texts(memory))
     memory.content_tsv = columns.lexemes(
-        strong=f"{memory.title} {memory.key}".strip(),
-        body=memory.content,
-        weak="\n".join([*_unrepeated_texts(memory), " ".join(memory.tags)]).strip(),
+        strong=_join(texts.get("title", ""), memory.key),
+        body=_join(*(texts.get(name, "") for name in BODY)),
+        weak=_join(*(texts.get(name, "") for name in WEAK), " ".join(memory.tags)),
         partitions=arms,
         language=language,
     )
 
 
-def _unrepeated_texts(memory: Memory) -> list[str]:
-    """Return the goal and the result, unless the content contains them.
-
-    A text that is left out does not count its words twice.
-    """
-    parts = filter(None, (memory.goal, memory.result))
-    return [part for part in parts if not _is_repeated(memory.content, part)]
-
-
-def _is_repeated(content: str, part: str) -> bool:
-    """Whether the content contains a part as whole words.
-
-    The text "password" does not contain the word "pass".
-    """
-    return part in content and _normalise(part) in _normalise(content)
-
-
-def _normalise(value: str) -> str:
-    return f" {' '.join(tokenise.separate_words(value).split())} "
+def _join(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
 
 
 reindex.INDEXED_TABLES.append(

@@ -4,38 +4,71 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
 from common.db import Statement
 from common.ids import uuid7
-from inference.embedding import active_model
+from inference.embedding import active_model, chunks
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
 from jobs import queue
-from memories.models import Memory
+from memories.models import Memory, MemoryVector
 
 log = structlog.get_logger(__name__)
 
+# A memory with the vectors of its chunks, in order.
+EmbeddedMemory = tuple[Memory, Sequence[Vector]]
+
 # A larger batch is stored without vectors, and a job embeds it later.
 MAX_INLINE = 20
+LONG = "not embedded yet: a job embeds long texts"
 
 
-def embed_or_none(texts: Sequence[str]) -> tuple[list[Vector] | None, str]:
-    """Embed texts and return their vectors.
+class InlineVector(NamedTuple):
+    """The vector of a short text; without it, `note` says why there is none."""
 
-    If the texts are not embedded, return None and a note that tells the reason.
+    vector: Vector | None = None
+    note: str = ""
+
+
+def embed_short(texts: Sequence[str]) -> list[InlineVector]:
+    """Embed the texts that have one chunk; a job embeds longer texts.
+
+    If the model does not answer, the job embeds all texts.
     """
     try:
-        return active_model.embed(texts), ""
+        model = active_model.get()
+        parts = [model.split(text) for text in texts]
+        short = [part[0] for part in parts if len(part) == 1]
+        embedded = iter(active_model.embed_with(model, short))
     except InferenceError as error:
         log.warning("embedding_deferred", error=str(error))
-        return None, f"not embedded yet, a job will: {error}"
+        return [InlineVector(note=f"not embedded yet, a job will: {error}")] * len(
+            texts
+        )
+    return [
+        InlineVector(next(embedded)) if len(part) == 1 else InlineVector(note=LONG)
+        for part in parts
+    ]
+
+
+def describe_cut(text: str) -> str:
+    """Return a note if the model does not read all of a text, or an empty text."""
+    if len(text) <= chunks.MIN_CUT:
+        return ""
+    _, end = chunks.find_spans(text, active_model.get().token_starts)[-1]
+    if end == len(text):
+        return ""
+    return (
+        f"the first {end} of {len(text)} characters are embedded; what lies beyond is "
+        "found by its words only"
+    )
 
 
 def put(
-    embedded: Sequence[tuple[Memory, Vector]], *, before: Sequence[Statement] = ()
+    embedded: Sequence[EmbeddedMemory], *, before: Sequence[Statement] = ()
 ) -> None:
     """Store the vectors of at least one memory.
 
@@ -43,26 +76,38 @@ def put(
     `before` run in the same round trip. If the model is no longer the active one, a job is
     enqueued that embeds the memories anew.
     """
-    memory, vector = embedded[0]
+    memory, (vector, *_) = embedded[0]
     if not active_model.is_active(vector, [*before, insert_statement(embedded)]):
         embed_later(memory.project_id)
 
 
-def insert_statement(embedded: Sequence[tuple[Memory, Vector]]) -> Statement:
-    rows = ", ".join(["(%s, %s, %s, %s, %s)"] * len(embedded))
+def insert_statement(embedded: Sequence[EmbeddedMemory]) -> Statement:
     params: list[Any] = []
-    for memory, vector in embedded:
-        row = (uuid7(), memory.pk, memory.project_id, vector.model, vector.text)
-        params.extend(row)
+    for memory, vectors in embedded:
+        for chunk, vector in enumerate(vectors):
+            row = (memory.pk, memory.project_id, vector.model, chunk, vector.text)
+            params += [uuid7(), *row]
+    rows = ", ".join(["(%s, %s, %s, %s, %s, %s)"] * (len(params) // 6))
     return STORE.format(rows=rows), params
 
 
 # The SQL is plain. With models, building the statement took longer than running it.
 STORE = """
-INSERT INTO memories_memoryvector (id, memory_id, project_id, model, embedding)
+INSERT INTO memories_memoryvector (id, memory_id, project_id, model, chunk, embedding)
 VALUES {rows}
-ON CONFLICT (memory_id, model) DO UPDATE SET embedding = excluded.embedding
+ON CONFLICT (memory_id, model, chunk) DO UPDATE SET embedding = excluded.embedding
 """
+
+
+def read_vectors(memories: Sequence[Memory]) -> list[EmbeddedMemory]:
+    """Read the active model's vectors of memories; memories without vectors are left out."""
+    rows = MemoryVector.objects.filter(
+        memory__in=memories, model=active_model.get().name
+    ).order_by("memory_id", "chunk")
+    vectors: dict[uuid.UUID, list[Vector]] = {}
+    for row in rows:
+        vectors.setdefault(row.memory_id, []).append(row.vector)
+    return [(each, vectors[each.pk]) for each in memories if each.pk in vectors]
 
 
 def embed_later(project_id: uuid.UUID) -> None:

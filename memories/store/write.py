@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from django.utils import timezone
 
@@ -54,7 +54,8 @@ class PreparedBatch:
     rows: dict[int, Memory]
     refusals: dict[int, errors.Refusal] = field(default_factory=dict)
     vectors: dict[int, Vector] = field(default_factory=dict)
-    note: str = ""
+    # What a receipt says of a draft that is stored without a vector.
+    notes: dict[int, str] = field(default_factory=dict)
 
 
 def store(project: Project, draft: Draft, caller: Caller) -> Receipt:
@@ -85,14 +86,22 @@ def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepare
             refusals[position] = refusal
     rows = _build_rows(project, accepted)
     if len(items) > vectors.MAX_INLINE:
-        note = "not embedded yet: a job embeds large batches"
-        return PreparedBatch(project, caller, accepted, rows, refusals, note=note)
+        notes = dict.fromkeys(accepted, "not embedded yet: a job embeds large batches")
+        return PreparedBatch(project, caller, accepted, rows, refusals, notes=notes)
     fresh = [p for p, draft in accepted.items() if not _is_known(project, draft)]
     # The texts are embedded in this thread, because handing them to another thread takes
     # half a millisecond.
-    embedded, note = vectors.embed_or_none([accepted[p].embedded_text for p in fresh])
-    by_position = dict(zip(fresh, embedded, strict=True)) if embedded else {}
-    return PreparedBatch(project, caller, accepted, rows, refusals, by_position, note)
+    embedded = vectors.embed_short([accepted[p].embedded_text for p in fresh])
+    by_position = dict(zip(fresh, embedded, strict=True))
+    return PreparedBatch(
+        project,
+        caller,
+        accepted,
+        rows,
+        refusals,
+        vectors={p: one.vector for p, one in by_position.items() if one.vector},
+        notes={p: one.note for p, one in by_position.items() if one.note},
+    )
 
 
 def _build_rows(project: Project, accepted: Mapping[int, Draft]) -> dict[int, Memory]:
@@ -153,8 +162,11 @@ def commit(prepared: PreparedBatch) -> list[Receipt]:
         files.link(receipt.memory, draft.files, file_rows, prepared.caller)
         if receipt.duplicate_of:
             files.copy_links(receipt.memory, receipt.duplicate_of)
-        if not receipt.semantic and not receipt.duplicate_of and prepared.note:
-            receipt = replace(receipt, notes=(*receipt.notes, prepared.note))
+        if not receipt.semantic and not receipt.duplicate_of:
+            receipt = receipt.with_notes(
+                prepared.notes.get(position, ""),
+                vectors.describe_cut(draft.embedded_text),
+            )
         if position in over:
             receipt = _archive_over_quota(receipt, over[position], prepared.caller)
         receipts[position] = receipt
@@ -247,7 +259,7 @@ def _archive_over_quota(
         return receipt
     note = f"archived at once: the quota {full.extra['quota']} is full"
     originals.archive(receipt.memory, caller, reason=note)
-    return replace(receipt, notes=(*receipt.notes, note))
+    return receipt.with_notes(note)
 
 
 def _is_known(project: Project, draft: Draft) -> bool:

@@ -7,7 +7,7 @@ the vector later.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -25,36 +25,39 @@ from playbook.queries import EntryQuerySet
 COMPARE = "compare_entries"
 
 
-def put(entry: PlaybookEntry, vector: Vector) -> None:
-    """Store a vector.
+def put(entry: PlaybookEntry, vectors: Sequence[Vector]) -> None:
+    """Store the vectors of an entry's chunks.
 
-    If the vector's model is no longer the active one, enqueue a job.
+    If the vectors' model is no longer the active one, enqueue a job.
     """
-    store(entry, vector)
-    if not active_model.is_active(vector):
+    store(entry, vectors)
+    if not active_model.is_active(vectors[0]):
         embed_later(entry.project_id)
 
 
-def store(entry: PlaybookEntry, vector: Vector) -> None:
-    EntryVector.objects.update_or_create(
-        entry=entry,
-        model=vector.model,
-        defaults={"project_id": entry.project_id, "embedding": list(vector)},
+def store(entry: PlaybookEntry, vectors: Sequence[Vector]) -> None:
+    entry.vectors.filter(model=vectors[0].model).delete()
+    EntryVector.objects.bulk_create(
+        EntryVector(
+            entry=entry,
+            project_id=entry.project_id,
+            model=vector.model,
+            chunk=chunk,
+            embedding=list(vector),
+        )
+        for chunk, vector in enumerate(vectors)
     )
 
 
 def add(entry: PlaybookEntry, vector: Vector) -> None:
     """Store the vector of a text that has no vector yet.
 
-    The text is new, or was changed in this transaction.
+    The text is new, or was changed in this transaction. A job embeds a long text.
     """
-    EntryVector.objects.create(
-        entry=entry,
-        project_id=entry.project_id,
-        model=vector.model,
-        embedding=list(vector),
-    )
-    if not active_model.is_active(vector):
+    is_short = len(active_model.get().split(entry.content)) == 1
+    if is_short:
+        store(entry, [vector])
+    if not (is_short and active_model.is_active(vector)):
         embed_later(entry.project_id)
 
 
@@ -85,8 +88,8 @@ def embed_missing(run: runner.JobRun) -> dict[str, Any]:
     assert project_id
     embedded: list[str] = []
 
-    def keep(entry: PlaybookEntry, vector: Vector) -> None:
-        _store_if_unchanged(entry, vector, put)
+    def keep(entry: PlaybookEntry, vectors: list[Vector]) -> None:
+        _store_if_unchanged(entry, vectors, put)
         embedded.append(str(entry.pk))
 
     result = row_vectors.embed_waiting(
@@ -108,14 +111,16 @@ def _text(entry: PlaybookEntry) -> str:
 
 
 def _store_if_unchanged(
-    entry: PlaybookEntry, vector: Vector, keep: Callable[[PlaybookEntry, Vector], None]
+    entry: PlaybookEntry,
+    vectors: Sequence[Vector],
+    keep: Callable[[PlaybookEntry, Sequence[Vector]], None],
 ) -> None:
-    """Store the vector unless the text changed while the model worked."""
+    """Store the vectors unless the text changed while the model worked."""
     with transaction.atomic():
         rows = PlaybookEntry.objects.light().select_for_update(no_key=True)
         fresh = rows.filter(pk=entry.pk, similarity_hash=entry.similarity_hash).first()
         if fresh:
-            keep(fresh, vector)
+            keep(fresh, vectors)
 
 
 # Re-embedding after a change of the model
@@ -128,6 +133,6 @@ reembed.register(
         rows=PlaybookEntry.objects.light(),
         due=~Q(status=PlaybookEntry.EntryStatus.DELETED),
         text=_text,
-        store=lambda entry, vector: _store_if_unchanged(entry, vector, store),
+        store=lambda entry, vectors: _store_if_unchanged(entry, vectors, store),
     )
 )

@@ -7,6 +7,7 @@ minutes.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
@@ -53,11 +54,11 @@ def compare_imported(run: runner.JobRun) -> dict[str, Any]:
 
 
 @write
-def _compare(delta: PlaybookDelta, vector: Vector) -> None:
+def _compare(delta: PlaybookDelta, vectors: Sequence[Vector]) -> None:
     playbook, delta = delta_review.lock_row(delta)
     if delta.status != PlaybookDelta.DeltaStatus.PENDING:
         return  # A person decided about the delta while the model worked.
-    item = submission.reevaluate(delta, vector)
+    item = submission.reevaluate(delta, vectors[0])
     new_results = gates.evaluate(playbook, item, key_id=delta.key_id)
     # The other gates stay, because the removals of the whole import are not known here.
     kept_results = [
@@ -73,5 +74,5 @@ def _compare(delta: PlaybookDelta, vector: Vector) -> None:
     delta.gates = [asdict(result) for result in results]
     delta.risk, delta.review_note = decision.risk, decision.reason[:1000]
     delta.save(update_fields=["gates", "risk", "review_note"])
-    delta_vectors.keep(delta, vector)
+    delta_vectors.keep(delta, vectors[0])
     conflict_lifecycle.open_conflicts(delta, item.contradicted)

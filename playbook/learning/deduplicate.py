@@ -70,7 +70,10 @@ def _find_proposals(project: Project, since: int) -> Iterator[Proposal | None]:
     yield from (learn.retirement_proposal(entry) for entry in _refuted_entries(rows))
     busy_entries = _entries_in_waiting_merges(project)
     vectors = EntryVector.objects.filter(
-        project_id=project.pk, model=active_model.get().name, entry__in=rows
+        project_id=project.pk,
+        model=active_model.get().name,
+        chunk=0,
+        entry__in=rows,
     ).order_by("entry_id")
     for stored in vectors.iterator(chunk_size=CHUNK):
         merge = _find_merge(project, stored.entry_id, stored.vector, busy_entries)

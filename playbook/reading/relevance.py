@@ -67,7 +67,11 @@ def measure(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
         vector = active_model.embed_query(found.words if found else task)
     except InferenceError as error:
         return Relevances(notes=(f"no relevance: {error}",))
-    return Relevances(dict(_measure_rows(project, rows, vector)))
+    best: dict[uuid.UUID, Relevance] = {}
+    for pk, relevance in _measure_rows(project, rows, vector):
+        if pk not in best or relevance.lead > best[pk].lead:
+            best[pk] = relevance  # by its nearest chunk
+    return Relevances(best)
 
 
 def _measure_rows(

@@ -30,14 +30,14 @@ def _indexed(project, monkeypatch):
 
 def verdict(memory, **options):
     vector = memory.vectors.get().vector
-    return near_duplicates.compare(memory, vector, threshold=LIKE, **options)
+    return near_duplicates.compare(memory, [vector], threshold=LIKE, **options)
 
 
 def exact(memory):
     """The same by a scan of every peer."""
     vector = memory.vectors.get().vector
     unknown = near.Neighbours({}, is_all=False)
-    return near_duplicates.compare(memory, vector, threshold=LIKE, neighbours=unknown)
+    return near_duplicates.compare(memory, [vector], threshold=LIKE, neighbours=unknown)
 
 
 def shown(found):
@@ -112,7 +112,7 @@ class TestByIndex:
         lonely.model = some(project, 1)[0].vectors.get().model
 
         with django_assert_num_queries(1):
-            found = near_duplicates.compare(memory, lonely, threshold=LIKE)
+            found = near_duplicates.compare(memory, [lonely], threshold=LIKE)
 
         assert found == near_duplicates.NO_VERDICT
 

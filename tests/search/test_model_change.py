@@ -323,15 +323,15 @@ class TestWritesMeanwhile:
         self, remember, reembed, run_jobs, monkeypatch
     ):
         remember("Celery asks the broker")
-        embed_or_none = vectors.embed_or_none
+        embed_short = vectors.embed_short
 
         def switch_after(texts):
-            made = embed_or_none(texts)
+            made = embed_short(texts)
             monkeypatch.undo()
             reembed()
             return made
 
-        monkeypatch.setattr(vectors, "embed_or_none", switch_after)
+        monkeypatch.setattr(vectors, "embed_short", switch_after)
         late = remember("Redis may lose anything")
         model_record.forget()
         run_jobs()

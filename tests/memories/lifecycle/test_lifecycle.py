@@ -149,14 +149,14 @@ class TestUpdate:
         self, store_memory, alice, project, monkeypatch
     ):
         memory = store_memory(title="Before")
-        embed = vectors.embed_or_none
+        embed = vectors.embed_short
 
         def while_it_changes(texts):
-            monkeypatch.setattr(vectors, "embed_or_none", embed)
+            monkeypatch.setattr(vectors, "embed_short", embed)
             update.update_memory(memory, {"content": "Use zebra stripes."}, alice, None)
             return embed(texts)
 
-        monkeypatch.setattr(vectors, "embed_or_none", while_it_changes)
+        monkeypatch.setattr(vectors, "embed_short", while_it_changes)
         update.update_memory(memory, {"title": "After"}, alice, None)
 
         memory.refresh_from_db()

@@ -1,0 +1,95 @@
+"""The text by which a memory is found: what is hashed, embedded and indexed.
+
+Both a `Memory` and a `Draft` have the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from common.text import plain_text
+from search import tokenise
+
+
+class HasTexts(Protocol):
+    """The fields of a memory that are searched."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def goal(self) -> str: ...
+    @property
+    def result(self) -> str: ...
+    @property
+    def feedback(self) -> str: ...
+    @property
+    def steps(self) -> list[Any]: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def lessons(self) -> str: ...
+
+
+# In the order in which a memory is embedded: the first chunk of a long text is its summary.
+FIRST_FIELDS = ("title", "outcome", "lessons", "content")
+FURTHER_FIELDS = ("goal", "result", "feedback", "steps")
+
+
+def field_texts(memory: HasTexts) -> list[tuple[str, str]]:
+    """Return each field that has a text, with the text, in the order of embedding.
+
+    A further field that the content repeats is left out, so that its words do not count
+    twice.
+    """
+    fields = [(name, str(getattr(memory, name))) for name in FIRST_FIELDS]
+    further = [(name, str(getattr(memory, name))) for name in FURTHER_FIELDS[:-1]]
+    further.append(("steps", "\n".join(_strings(memory.steps))))
+    fields += [
+        (name, text)
+        for name, text in further
+        if text and not _is_repeated(memory.content, text)
+    ]
+    return [(name, text) for name, text in fields if text]
+
+
+def whole_text(memory: HasTexts) -> str:
+    """Return the text that is embedded, chunk by chunk."""
+    return "\n".join(text for _, text in field_texts(memory))
+
+
+def similarity_hash(memory: HasTexts) -> str:
+    """Hash the whole text; memories with the same hash repeat each other.
+
+    The names of the fields are hashed too, except where the content is the only text.
+    """
+    fields = field_texts(memory)
+    if [name for name, _ in fields] == ["content"]:
+        return plain_text.similarity_hash(memory.content)
+    return plain_text.similarity_hash("\n".join(f"{n}: {text}" for n, text in fields))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the strings of a JSON value, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)
+
+
+def _is_repeated(content: str, part: str) -> bool:
+    """Whether the content contains a part as whole words.
+
+    The text "password" does not contain the word "pass".
+    """
+    return part in content and _normalise(part) in _normalise(content)
+
+
+def _normalise(value: str) -> str:
+    return f" {' '.join(tokenise.separate_words(value).split())} "
