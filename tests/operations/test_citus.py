@@ -14,14 +14,14 @@ SPREAD = "^(memories|playbook|context|ace|search)_"
 # Unique without project_id, and still correct when projects are distributed: one
 # of the columns is the id of a row of one project.
 OF_ONE_PROJECT = {
-    "vector_once_per_model",
+    "vector_once_per_chunk",
     "link_once",
     "doubt_once",
     "finding_once_per_job",
     "purged_text_once_per_purge",
     "support_once",
     "unattested_vote_once",
-    "entry_vector_once_per_model",
+    "entry_vector_once_per_chunk",
     "anchor_once_per_entry",
     "delta_vector_once_per_model",
     "conflict_once",
@@ -95,10 +95,10 @@ class TestTheScript:
     @pytest.mark.usefixtures("_prepare")
     def test_keys_keep_their_names_and_conditions(self, ask):
         found = ask(
-            "SELECT indexdef FROM pg_indexes WHERE indexname = 'vector_once_per_model'"
+            "SELECT indexdef FROM pg_indexes WHERE indexname = 'vector_once_per_chunk'"
         )
 
-        assert "(project_id, memory_id, model)" in found[0][0]
+        assert "(project_id, memory_id, model, chunk)" in found[0][0]
 
     @pytest.mark.usefixtures("_prepare")
     def test_it_can_run_again(self, db):
