@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -370,6 +372,10 @@ class MemoryVector(StoredVector, models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} by {self.model}"
+
+
+# A memory with the vectors of its chunks, in order.
+EmbeddedMemory = tuple[Memory, Sequence[Vector]]
 
 
 class MemoryChange(models.Model):

@@ -16,8 +16,12 @@ from common.text import overlap as word_overlap
 from common.text import plain_text
 from common.text.contradiction import disagreement
 from inference.embedding.vector import Vector
-from memories.models import Memory, MemoryVector, PossibleDuplicate
-from memories.store.vectors import EmbeddedMemory
+from memories.models import (
+    EmbeddedMemory,
+    Memory,
+    MemoryVector,
+    PossibleDuplicate,
+)
 from projects.models import Project
 from search.near import Neighbours, find_neighbours, neighbours_statement
 from search.semantic import Scores

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from common.caller import SYSTEM, Caller
 from inference.embedding.vector import Vector
 from memories import near_duplicates
-from memories.models import Memory
+from memories.models import EmbeddedMemory, Memory
 from memories.near_duplicates import NO_VERDICT, Verdict
 from memories.store import originals
-from memories.store.vectors import EmbeddedMemory
 from projects.models import Project
 
 

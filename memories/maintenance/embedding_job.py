@@ -16,14 +16,9 @@ from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector, batches
 from jobs import runner
 from memories.duplicates import mark
-from memories.models import Memory, MemoryVector
+from memories.models import EmbeddedMemory, Memory, MemoryVector
 from memories.queries import MemoryQuerySet
-from memories.store.vectors import (
-    EmbeddedMemory,
-    insert_statement,
-    put,
-    read_vectors,
-)
+from memories.store.vectors import insert_statement, put, read_vectors
 
 PendingVectors = Future[list[list[Vector]]]
 

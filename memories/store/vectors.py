@@ -14,12 +14,9 @@ from inference.embedding import active_model, chunks
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
 from jobs import queue
-from memories.models import Memory, MemoryVector
+from memories.models import EmbeddedMemory, Memory, MemoryVector
 
 log = structlog.get_logger(__name__)
-
-# A memory with the vectors of its chunks, in order.
-EmbeddedMemory = tuple[Memory, Sequence[Vector]]
 
 # A larger batch is stored without vectors, and a job embeds it later.
 MAX_INLINE = 20
