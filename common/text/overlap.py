@@ -27,7 +27,7 @@ _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-+)\s*$")
 
 
 @dataclass(frozen=True)
-class Word:
+class TextWord:
     text: str
     start: int
     end: int
@@ -63,13 +63,15 @@ class WordText:
         self.lines = self.text.splitlines()
 
     @cached_property
-    def words(self) -> list[Word]:
-        found: list[Word] = []
+    def words(self) -> list[TextWord]:
+        found: list[TextWord] = []
         at = 0
         for number, line in enumerate(self.text.splitlines(keepends=True)):
             for match in _WORD.finditer(line):
                 start, end = match.span()
-                found.append(Word(match[0].casefold(), at + start, at + end, number))
+                found.append(
+                    TextWord(match[0].casefold(), at + start, at + end, number)
+                )
             at += len(line)
         return found
 
@@ -129,7 +131,7 @@ def _false_spans(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class WordOverlap:
     """What two texts share: `share` is the share of words, and each has runs of its own."""
 
     share: float
@@ -157,9 +159,9 @@ class Overlap:
         return left, right
 
 
-def compare(left: str, right: str) -> Overlap:
+def compare(left: str, right: str) -> WordOverlap:
     a, b = WordText(left), WordText(right)
     own = a.own_runs(b), b.own_runs(a)
     total = len(a.words) + len(b.words)
     missing = sum(run.words for side in own for run in side)
-    return Overlap(1 - missing / total if total else 1.0, *own)
+    return WordOverlap(1 - missing / total if total else 1.0, *own)
