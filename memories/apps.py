@@ -7,5 +7,6 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        # These imports register the embedding job and the table of vectors.
-        import memories.maintenance.embedding_job  # noqa: F401
+        # These imports register the jobs that embed, and the table of vectors.
+        import memories.maintenance.embedding_job
+        import memories.maintenance.text_upgrade  # noqa: F401
