@@ -15,6 +15,8 @@ from common.db import Statement
 from common.text import overlap as word_overlap
 from common.text import plain_text
 from common.text.contradiction import disagreement
+from common.text.overlap import WordOverlap
+from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from memories.models import (
     EmbeddedMemory,
@@ -226,6 +228,25 @@ def find_similar_long(
     return similar
 
 
+def why_not_one(memory: Memory, other: Memory) -> str | None:
+    """Return why two memories are not one by their texts, or None if they may be one."""
+    model = active_model.get()
+    if all(len(model.split(each.text)) == 1 for each in (memory, other)):
+        return similarity_of(memory, other, 1.0).why_not_merged
+    overlap = word_overlap.compare(memory.text, other.text)
+    if overlap.share < MIN_SHARE:
+        return f"words: the texts share {overlap.share:.0%} of their words"
+    return _reason_by_words(memory, other, overlap)
+
+
+def _reason_by_words(memory: Memory, other: Memory, overlap: WordOverlap) -> str | None:
+    if statement := overlap.own_statement:
+        return f"statement: {statement}"
+    return _field_difference(memory, other) or disagreement.reason_to_keep_apart(
+        *overlap.sides
+    )
+
+
 def _compare_words(
     memory: Memory, other: Memory, *, is_near: bool
 ) -> Similarity | None:
@@ -236,12 +257,7 @@ def _compare_words(
     overlap = word_overlap.compare(memory.text, other.text)
     if overlap.share < MIN_SHARE and not is_near:
         return None
-    if statement := overlap.own_statement:
-        why: str | None = f"statement: {statement}"
-    else:
-        why = _field_difference(memory, other) or disagreement.reason_to_keep_apart(
-            *overlap.sides
-        )
+    why = _reason_by_words(memory, other, overlap)
     return Similarity(other, round(overlap.share, 4), why)
 
 

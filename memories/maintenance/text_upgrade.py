@@ -62,7 +62,7 @@ def _is_long(memory: Memory) -> bool:
 
 def _upgrade(memories: Sequence[Memory], refused: row_vectors.Refusals) -> None:
     searched = [m for m in memories if not (m.is_duplicate or m.deleted_at)]
-    changed = [m for m in searched if m.text != _embedded_before(m) or _is_long(m)]
+    changed = [m for m in searched if m.text != _earlier_text(m) or _is_long(m)]
     embedded = {
         memory.pk: vectors
         for memory, vectors in row_vectors.embed_rows(
@@ -73,7 +73,7 @@ def _upgrade(memories: Sequence[Memory], refused: row_vectors.Refusals) -> None:
         _write(memories, embedded)
 
 
-def _embedded_before(memory: Memory) -> str:
+def _earlier_text(memory: Memory) -> str:
     return f"{memory.title}\n{memory.content}" if memory.title else memory.content
 
 

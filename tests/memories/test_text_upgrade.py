@@ -31,7 +31,7 @@ def old(project, alice):
         draft = Draft(content=content, memory_type="learning", **fields)
         memory = write.store(project, draft, alice).memory
         memory.vectors.all().delete()
-        text = text_upgrade._embedded_before(memory)[:900]
+        text = text_upgrade._earlier_text(memory)[:900]
         vectors.put([(memory, active_model.embed([text]))])
         rows = Memory.objects.filter(pk=memory.pk)
         rows.update(similarity_hash=plain_text.similarity_hash(content))

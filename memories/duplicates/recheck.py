@@ -1,0 +1,69 @@
+"""Find duplicates that today's rules would not mark, and release them.
+
+Long texts with a common beginning, and a failure beside a success, were hidden before texts had
+chunks and before outcomes were compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from common.caller import Caller
+from common.errors import StateConflict
+from memories import near_duplicates
+from memories.duplicates import decide
+from memories.models import Memory, PossibleDuplicate
+from projects.models import Project
+
+WINDOW = 200  # rows that are read at a time
+
+
+@dataclass(frozen=True)
+class WrongMark:
+    """A memory that is marked as a duplicate, and why it is none."""
+
+    memory: Memory
+    reason: str
+
+
+def find_wrong_marks(project: Project) -> Iterator[WrongMark]:
+    """Yield the marked memories that differ from their originals by today's rules.
+
+    What a person merged stays, as do the copies of one text and of one fact.
+    """
+    rows = (
+        Memory.objects.filter(project=project, is_duplicate=True, deleted_at=None)
+        .exclude(duplicate_of=None)
+        .order_by("pk")
+    )
+    last = None
+    while batch := list((rows.filter(pk__gt=last) if last else rows).light()[:WINDOW]):
+        last = batch[-1].pk
+        originals = Memory.objects.light().in_bulk([m.duplicate_of_id for m in batch])
+        for memory in batch:
+            original = originals[memory.duplicate_of_id]
+            if reason := _why_different(memory, original):
+                yield WrongMark(memory, reason)
+
+
+def _why_different(memory: Memory, original: Memory) -> str:
+    if memory.similarity_hash == original.similarity_hash or memory.is_keyed_fact:
+        return ""
+    merged = PossibleDuplicate.objects.filter(
+        memory=max(memory, original, key=lambda row: row.pk),
+        other=min(memory, original, key=lambda row: row.pk),
+        state=PossibleDuplicate.PairState.MERGED,
+    )
+    if merged.exists():
+        return ""
+    return near_duplicates.why_not_one(memory, original) or ""
+
+
+def release(mark: WrongMark, caller: Caller) -> bool:
+    """Make a memory an original again; False if it changed meanwhile, or if its key has a fact."""
+    try:
+        decide.unmark(mark.memory, caller, note=f"recheck: {mark.reason}"[:500])
+    except StateConflict:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""What was hidden by earlier rules and would not be today is released, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import call_command
+
+from audit.models import AuditEvent
+from memories.duplicates import decide
+from memories.models import Memory, MemoryChange, PossibleDuplicate
+from memories.store import originals, write
+from memories.store.drafts import Draft
+
+WORDS = " ".join(f"word{n}" for n in range(60))
+
+
+@pytest.fixture
+def hidden(project, alice):
+    """Hide the second of two memories behind the first, as an earlier rule did."""
+
+    def hide(first, second):
+        pair = []
+        for fields in (first, second):
+            draft = Draft(memory_type="learning", **({"content": WORDS} | fields))
+            pair.append(write.store(project, draft, alice).memory)
+        if not pair[1].is_duplicate:
+            PossibleDuplicate.objects.all().delete()
+            originals.mark_duplicate(pair[1], pair[0], alice, reason="cosine 0.97")
+        return pair
+
+    return hide
+
+
+@pytest.fixture
+def recheck(capsys):
+    def run(*options):
+        call_command("recheck_duplicates", *options)
+        return capsys.readouterr().out
+
+    return run
+
+
+def is_hidden(memory):
+    return Memory.objects.get(pk=memory.pk).is_duplicate
+
+
+WRONG = [
+    ({"outcome": "success"}, {"outcome": "failure", "content": f"{WORDS}!!"}),
+    ({"content": f"{WORDS} 5"}, {"content": f"{WORDS} 7"}),
+    (
+        {"content": f"{WORDS * 5} in the end it works"},
+        {"content": f"{WORDS * 5} but the second half is another report of Monday"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), WRONG)
+def test_a_dry_run_lists_and_changes_nothing(hidden, recheck, first, second):
+    one, other = hidden(first, second)
+
+    told = recheck()
+
+    assert f"{other.pk} is hidden behind {one.pk}: " in told
+    assert "Marked wrongly: 1." in told
+    assert is_hidden(other)
+
+
+@pytest.mark.parametrize(("first", "second"), WRONG)
+def test_apply_releases_with_history_and_audit(hidden, recheck, first, second):
+    _, other = hidden(first, second)
+
+    assert "Released: 1 of 1." in recheck("--apply")
+
+    assert not is_hidden(other)
+    change = MemoryChange.objects.filter(memory_id=other.pk).first()
+    assert (change.action, change.reason[:9]) == ("unmark", "recheck: ")
+    assert AuditEvent.objects.filter(verb="possible_duplicate.kept_both").exists()
+    assert "Marked wrongly: 0." in recheck()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, {}),
+        ({}, {"content": f"{WORDS}!!"}),
+        ({"content": f"{WORDS}\n\n{WORDS}"}, {"content": f"{WORDS} {WORDS}."}),
+    ],
+)
+def test_copies_of_one_text_stay(hidden, recheck, first, second):
+    _, other = hidden(first, second)
+
+    recheck("--apply")
+
+    assert is_hidden(other)
+
+
+def test_what_a_person_merged_stays(project, alice, recheck):
+    pair = []
+    for end in ("5", "7"):
+        draft = Draft(memory_type="learning", content=f"{WORDS} {end}")
+        pair.append(write.store(project, draft, alice).memory)
+    decide.decide(PossibleDuplicate.objects.get(), "merged", alice)
+
+    recheck("--apply")
+
+    assert is_hidden(pair[1])
+
+
+def test_one_project_can_be_chosen(hidden, recheck, project, other_project):
+    hidden(*WRONG[0])
+
+    assert "Marked wrongly: 0." in recheck("--project", other_project.name)
+    assert "Marked wrongly: 1." in recheck("--project", project.name)
