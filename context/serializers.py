@@ -72,6 +72,7 @@ class RelevantMemoryOut(serializers.Serializer[Any]):
     memory = MemoryOut(source="hit.memory")
     score = serializers.FloatField(source="hit.score")
     snippet = serializers.CharField(source="hit.snippet")
+    snippet_field = serializers.CharField(source="hit.snippet_field")
     reason = serializers.CharField()
 
 

@@ -51,7 +51,14 @@ class Word(NamedTuple):
     parts: tuple[Word, ...] = ()
 
 
-def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, str]:
+class Extract(NamedTuple):
+    """An HTML-escaped extract, and the weight of the query's words that it has."""
+
+    html: str
+    weight: float
+
+
+def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, Extract]:
     """Build HTML-escaped extracts with the words of the query in `<mark>`.
 
     If a text has no word of the query, the extract is the beginning of the text.
@@ -74,9 +81,9 @@ def _normalise(text: str) -> str:
     return normalise(visible_line(text[:MAX_CHARACTERS]), "NFC")
 
 
-def extract(text: str, marks: list[Mark]) -> str:
+def extract(text: str, marks: list[Mark]) -> Extract:
     """Cut out the window whose marks weigh most, counting each lexeme once."""
-    start, end = _window(text, marks)
+    (start, end), weight = _window(text, marks)
     html = "…" if start else ""
     at = start
     for mark in marks:
@@ -88,10 +95,11 @@ def extract(text: str, marks: list[Mark]) -> str:
             escape(text[at:begin]) + f"<mark>{escape(text[begin : mark.end])}</mark>"
         )
         at = mark.end
-    return html + escape(text[at:end]) + ("…" if end < len(text) else "")
+    html += escape(text[at:end]) + ("…" if end < len(text) else "")
+    return Extract(html, weight)
 
 
-def _window(text: str, marks: list[Mark]) -> Span:
+def _window(text: str, marks: list[Mark]) -> tuple[Span, float]:
     best, start = 0.0, 0
     for place, first in enumerate(marks):
         inside = _marks_until(marks, place, first.start + LENGTH - LEAD)
@@ -101,10 +109,10 @@ def _window(text: str, marks: list[Mark]) -> Span:
     start = _word_start(text, max(0, min(start - LEAD, len(text) - LENGTH)))
     end = start + LENGTH
     if end >= len(text):
-        return start, len(text)
+        return (start, len(text)), best
     # Cut between words, unless the last word is longer than a third of the extract.
     space = text.rfind(" ", start + LENGTH * 2 // 3, end + 1)
-    return start, space if space > 0 else end
+    return (start, space if space > 0 else end), best
 
 
 def _marks_until(marks: list[Mark], place: int, end: int) -> Iterator[Mark]:

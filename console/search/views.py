@@ -59,6 +59,7 @@ class HitRow:
     memory: Memory
     url: str
     snippet: SafeString
+    field: str  # from which the snippet is cut
     score: str
     lanes: list[str]
     files: list[tuple[str, str]]  # the path and URL of each file
@@ -72,6 +73,7 @@ def hit_row(hit: MemoryHit, project: Project) -> HitRow:
         reverse("admin:memories_memory_change", args=[hit.memory.pk]),
         # `search.snippets` has escaped the snippet.
         mark_safe(hit.snippet),
+        hit.snippet_field,
         f"{hit.score:.3f}",
         [f"{name} #{one.rank} {one.score:.3f}" for name, one in hit.lanes.items()],
         [(path, graph_branches.file_url(project, path)) for path in paths],

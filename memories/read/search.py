@@ -12,14 +12,14 @@ from common.caller import Caller, Role
 from inference.embedding.vector import Vector
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet, is_shared_with
-from memories.read import explain, hydrate
+from memories.read import explain, extracts, hydrate
 from memories.read.explain import SearchContext
 from memories.read.retrieve import readable_rows
 from memories.scopes import Scope
 from memories.store.search_columns import CORPUS
 from projects.models import Project
 from search import search as row_search
-from search import semantic, snippets
+from search import semantic
 from search.columns import partition_lexeme
 from search.fuse import Fusion
 from search.search import LaneRank, Mode, Ranking, RankingRequest
@@ -53,6 +53,7 @@ class MemoryHit:
     score: float
     lanes: dict[str, LaneRank]
     snippet: str
+    snippet_field: str
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,11 @@ def find(
     page = (
         hydrate.load_page(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
     )
-    contents = {pk: memory.content for pk, memory in page.items()}
-    texts = snippets.build(contents, ranked.terms, ranking_request.language)
+    texts = extracts.build(
+        page.values(), ranked.terms, ranking_request.language, ranked.vector
+    )
     hits = [
-        MemoryHit(page[hit.id], hit.score, dict(hit.lanes), texts[hit.id])
+        MemoryHit(page[hit.id], hit.score, dict(hit.lanes), *texts[hit.id])
         for hit in best
         if hit.id in page
     ]

@@ -138,6 +138,7 @@ class HitOut(PlainSerializer):
     score = serializers.FloatField()
     lanes = serializers.DictField(child=LaneOut())
     snippet = serializers.CharField()
+    snippet_field = serializers.CharField()
     files = FileLink(source="memory.file_links", many=True)
 
 

@@ -122,6 +122,34 @@ class TestLongMemories:
         assert "found by its words only" in " ".join(receipt.notes)
 
 
+class TestExtracts:
+    def test_it_comes_from_the_nearest_chunk(self, embedded, search):
+        embedded(f"{long_text('a', 'nothing here')} {long_text('b')}")
+
+        (hit,) = search(LATE, mode="semantic")
+
+        assert "<mark>turbine</mark>" in hit.snippet
+        assert hit.snippet_field == "content"
+
+    @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+    def test_it_comes_from_the_field_that_answers(self, remember, search, mode):
+        remember("something about a boat", lessons=LATE, goal="Look at a boat")
+
+        (hit,) = search(LATE, mode=mode)
+
+        assert (hit.snippet_field, "<mark>turbine</mark>" in hit.snippet) == (
+            "lessons",
+            True,
+        )
+
+    def test_without_a_word_of_the_query_it_is_the_content(self, remember, search):
+        remember("something about a boat", lessons="Row slowly")
+
+        (hit,) = search("ship", mode="semantic")
+
+        assert (hit.snippet, hit.snippet_field) == ("something about a boat", "content")
+
+
 class TestFields:
     @pytest.mark.parametrize(
         "fields",

@@ -15,7 +15,7 @@ def terms(*lexemes):
 @pytest.fixture
 def extract(db):
     def of(text, *lexemes):
-        return snippets.build({1: text}, terms(*lexemes), "english")[1]
+        return snippets.build({1: text}, terms(*lexemes), "english")[1].html
 
     return of
 
@@ -74,7 +74,7 @@ class TestMarks:
     def test_a_letter_of_another_alphabet_changes_no_other_mark(self, db, parts):
         text = " ".join(parts)
         plain, mixed = (
-            snippets.build({1: each}, terms("page", "index"), "english")[1]
+            snippets.build({1: each}, terms("page", "index"), "english")[1].html
             for each in (text, f"{text} é".strip())
         )
 
