@@ -59,6 +59,8 @@ class Verdict:
 NO_VERDICT = Verdict(None)
 # Two long memories may be one if they share this much of their words; headings may differ.
 MIN_SHARE = 0.85
+# Two reports of one goal have another result if they share less than this of their words.
+MIN_RESULT_SHARE = 0.7
 ANY_COSINE = -1.0
 # A memory has more than one chunk. Short and long memories are compared in other ways.
 IS_LONG = Exists(MemoryVector.objects.filter(memory=OuterRef("pk"), chunk=1))
@@ -334,9 +336,9 @@ def _field_difference(memory: Memory, other: Memory) -> str | None:
         sides = getattr(memory, name), getattr(other, name)
         if plain_text.similarity_hash(sides[0]) != plain_text.similarity_hash(sides[1]):
             return f"{name}: {sides[0] or 'none'} / {sides[1] or 'none'}"
-    goals, results = zip(*((m.goal, m.result) for m in (memory, other)), strict=True)
-    is_one_goal = goals[0] and len(set(map(plain_text.similarity_hash, goals))) == 1
-    if is_one_goal and len(set(map(plain_text.similarity_hash, results))) > 1:
+    goals = [plain_text.similarity_hash(each.goal) for each in (memory, other)]
+    shared = word_overlap.share_of_words(memory.result, other.result)
+    if memory.goal and goals[0] == goals[1] and shared < MIN_RESULT_SHARE:
         return "result: another result under the same goal"
     return None
 

@@ -159,6 +159,12 @@ class WordOverlap:
         return left, right
 
 
+def share_of_words(left: str, right: str) -> float:
+    """Return how many of the different words of two texts are in both, from 0 to 1."""
+    a, b = ({word.text for word in WordText(text).words} for text in (left, right))
+    return len(a & b) / len(a | b) if a or b else 1.0
+
+
 def compare(left: str, right: str) -> WordOverlap:
     a, b = WordText(left), WordText(right)
     own = a.own_runs(b), b.own_runs(a)
