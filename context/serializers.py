@@ -60,6 +60,11 @@ class TaskContextRequest(InProject):
     token_budget = serializers.IntegerField(
         min_value=1, max_value=1_000_000, required=False, allow_null=True
     )
+    cutoff = serializers.ChoiceField(
+        choices=["auto", "none"],
+        default="auto",
+        help_text="With `auto`, memories that do not answer the task are left out.",
+    )
     agent_id = serializers.CharField(
         max_length=255,
         required=False,

@@ -91,6 +91,7 @@ def for_task(
     top_k: int = 5,
     token_budget: int | None = None,
     agent_id: str = "",
+    cutoff: search.Cutoff = "auto",
 ) -> TaskContext:
     """Return the best memories, entries and files for a task, and a text that lists them.
 
@@ -100,7 +101,8 @@ def for_task(
     """
     caller.require(Role.VIEWER, project.pk)
     agent_id = exposures.resolve_agent(caller, agent_id)
-    result = search.find(project, search.MemorySearch(description, limit=top_k), caller)
+    request = search.MemorySearch(description, limit=top_k, cutoff=cutoff)
+    result = search.find(project, request, caller)
     known = relevant_rules(project, description, caller, limit=top_k)
     files = recommend_files(project, description, result.hits, caller, limit=top_k)
     chosen = select_lines(known.rules, result.hits, files, token_budget)

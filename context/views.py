@@ -52,6 +52,7 @@ class TaskContextView(ProjectView):
                 top_k=data["top_k"],
                 token_budget=data.get("token_budget"),
                 agent_id=data["agent_id"],
+                cutoff=data["cutoff"],
             )
         )
         return Response(forms.TaskContextOut(context).data)

@@ -20,12 +20,14 @@ from search import (
     keyword,
     nearest_rows,
     parse_query,
+    relevance,
     semantic,
     tokenise,
 )
 from search.bm25 import Term
 from search.fuse import Fusion, FusionWeights, LaneScores
 from search.postings import CandidateQuery
+from search.relevance import HitSignals
 from search.row_filter import RowFilter, SqlFragment
 from search.search_plan import ProbeStats, SearchPlan
 
@@ -58,11 +60,15 @@ class LaneRank(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A row's id, its score in 0..1, and its rank in each lane that found it."""
+    """A row's id, its score in 0..1, and its rank in each lane that found it.
+
+    `is_relevant` says whether the row answers the query (`search.relevance`).
+    """
 
     id: uuid.UUID
     score: float
     lanes: Mapping[str, LaneRank]
+    is_relevant: bool = True
 
 
 @dataclass(frozen=True)
@@ -163,8 +169,9 @@ def rank(
     )
     weights = _fusion_weights(request, parsed.ranked, pending.terms)
     scores = fuse.fuse_lanes(lanes, weights, max_score=bm25.max_score(terms))
+    hits = order_hits([each.id for each in found], scores, lanes)
     return Ranking(
-        order_hits([each.id for each in found], scores, lanes),
+        mark_relevant(hits, has_vector=bool(vector), max_score=bm25.max_score(terms)),
         pending.terms,
         {"keyword": candidates.keyword_count, "semantic": candidates.semantic_count},
         notes,
@@ -217,6 +224,28 @@ def score_row(row: Model, ranking: Ranking) -> RowScores:
         return RowScores(score, None)
     cosine = semantic.exact_cosines(rows, ranking.vector)
     return RowScores(score, cosine.get(row.pk))
+
+
+def mark_relevant(
+    hits: Sequence[Hit], *, has_vector: bool, max_score: float
+) -> list[Hit]:
+    """Return the hits, each with whether it answers the query."""
+
+    def lane_score(hit: Hit, lane: str) -> float:
+        return hit.lanes[lane].score if lane in hit.lanes else 0.0
+
+    signals = [
+        HitSignals(
+            share=lane_score(hit, "keyword") / max_score,
+            cosine=lane_score(hit, "semantic") if has_vector else None,
+            score=hit.score,
+        )
+        for hit in hits
+    ]
+    return [
+        hit._replace(is_relevant=is_relevant)
+        for hit, is_relevant in zip(hits, relevance.find_relevant(signals), strict=True)
+    ]
 
 
 def order_hits(

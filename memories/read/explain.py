@@ -51,6 +51,7 @@ class SearchContext:
     min_score: float
     limit: int
     caller: Caller
+    cutoff: str = "none"
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,9 @@ def _drops(
     position = positions[memory.pk]
     if (score := ranked.hits[position].score) < context.min_score:
         yield DropReason("min_score", f"its score is {score}")
+    if context.cutoff == "auto" and not ranked.hits[position].is_relevant:
+        why = "it only comes nearest to the query: too few of its words and meaning"
+        yield DropReason("cutoff", why)
     if position >= context.limit:
         yield DropReason("limit", f"it is number {position + 1}")
 

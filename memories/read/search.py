@@ -6,7 +6,7 @@ import time
 import uuid
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from common.caller import Caller, Role
 from inference.embedding.vector import Vector
@@ -25,6 +25,7 @@ from search.fuse import Fusion
 from search.search import LaneRank, Mode, Ranking, RankingRequest
 
 MAX_QUERY = 10_000  # characters of a query
+Cutoff = Literal["auto", "none"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class MemorySearch:
     filters: Filters = field(default_factory=Filters)
     scope: Scope | None = None
     min_score: float | None = None
+    # With "auto", hits that do not answer the query are left out.
+    cutoff: Cutoff = "none"
     fusion: Fusion | None = None
     keyword_weight: float | None = None
     semantic_weight: float | None = None
@@ -54,6 +57,7 @@ class MemoryHit:
     lanes: dict[str, LaneRank]
     snippet: str
     snippet_field: str
+    is_relevant: bool
 
 
 @dataclass(frozen=True)
@@ -87,16 +91,24 @@ def find(
     )
     least = request.min_score if request.min_score is not None else -1.0
     best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
+    kept = [hit for hit in best if hit.is_relevant or request.cutoff == "none"]
     # A memory that was deleted after the ranking is not returned as a hit.
     page = (
-        hydrate.load_page(ranked.rows, [hit.id for hit in best]) if ranked.rows else {}
+        hydrate.load_page(ranked.rows, [hit.id for hit in kept]) if ranked.rows else {}
     )
     texts = extracts.build(
         page.values(), ranked.terms, ranking_request.language, ranked.vector
     )
     hits = [
-        MemoryHit(page[hit.id], hit.score, dict(hit.lanes), *texts[hit.id])
-        for hit in best
+        MemoryHit(
+            page[hit.id],
+            hit.score,
+            dict(hit.lanes),
+            texts[hit.id].html,
+            texts[hit.id].field,
+            hit.is_relevant,
+        )
+        for hit in kept
         if hit.id in page
     ]
     context = SearchContext(
@@ -107,13 +119,23 @@ def find(
         least,
         request.limit,
         caller,
+        request.cutoff,
     )
     return SearchResult(
         hits=hits,
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
-        notes=ranked.notes,
+        notes=(*ranked.notes, *_cutoff_notes(len(best) - len(kept), len(best))),
         explanation=_explain(request, context, ranked, rows),
+    )
+
+
+def _cutoff_notes(left_out: int, found: int) -> tuple[str, ...]:
+    if not left_out:
+        return ()
+    return (
+        f"cutoff: {left_out} of {found} hits only come nearest to the query and were left "
+        'out; "cutoff": "none" returns them',
     )
 
 

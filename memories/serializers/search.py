@@ -103,6 +103,11 @@ class SearchRequest(InProject, FilterFields):
     )
     limit = serializers.IntegerField(min_value=1, max_value=100, default=10)
     min_score = serializers.FloatField(required=False, allow_null=True)
+    cutoff = serializers.ChoiceField(
+        choices=["auto", "none"],
+        default="none",
+        help_text="With `auto`, hits that do not answer the query are left out.",
+    )
     fusion = serializers.ChoiceField(choices=["relative", "rrf"], required=False)
     weights = WeightsSerializer(required=False)
     explain = ExplainField(default=False)
@@ -121,6 +126,7 @@ def request_of(
         filters=filters_of(data),
         scope=scopes.resolve(scope, project, caller) if scope else None,
         min_score=data.get("min_score"),
+        cutoff=data["cutoff"],
         fusion=data.get("fusion"),
         keyword_weight=weights.get("keyword"),
         semantic_weight=weights.get("semantic"),
@@ -139,6 +145,7 @@ class HitOut(PlainSerializer):
     lanes = serializers.DictField(child=LaneOut())
     snippet = serializers.CharField()
     snippet_field = serializers.CharField()
+    relevant = serializers.BooleanField(source="is_relevant")
     files = FileLink(source="memory.file_links", many=True)
 
 
