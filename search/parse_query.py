@@ -1,16 +1,19 @@
-"""Parse the search text that a person typed: words, quoted phrases and excluded words."""
+"""Parse the text of a search: plain words, or words with phrases and exclusions."""
 
 from __future__ import annotations
 
 import re
 import string
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from search import tokenise
+
+# How quotes and dashes in a query are read: as text, or as operators.
+Syntax = Literal["plain", "operators"]
 
 # A query with more unquoted words than this is prose. Quotes and dashes in prose are
 # not operators. On judged queries, reading quotes in prose as operators costs 0.05
@@ -57,12 +60,14 @@ class Condition(NamedTuple):
     lexemes: tuple[str, ...]
 
 
-def parse(query: str) -> ParsedQuery:
-    """Take `"quoted phrases"` and `-words` out of a query.
+def parse(query: str, syntax: Syntax) -> ParsedQuery:
+    """Take `"quoted phrases"` and `-words` out of a query with operators.
 
-    The words of a phrase also count for the ranking. Prose has no operators. A query
+    A plain query is left as it is. The words of a phrase also count for the ranking. Prose has no operators. A query
     that has only excluded words has no operators either.
     """
+    if syntax == "plain":
+        return ParsedQuery(query)
     phrases: list[str] = []
     exclusions: list[str] = []
 

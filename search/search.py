@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from django.db.models import Model, QuerySet
@@ -26,6 +26,7 @@ from search import (
 )
 from search.bm25 import Term
 from search.fuse import Fusion, FusionWeights, LaneScores
+from search.parse_query import ParsedQuery, Syntax
 from search.postings import CandidateQuery
 from search.relevance import HitSignals
 from search.row_filter import RowFilter, SqlFragment
@@ -43,11 +44,16 @@ class RankingRequest:
     corpus: str
     language: str
     mode: Mode = "hybrid"
+    syntax: Syntax = "plain"
     fusion: Fusion = "relative"
     keyword_weight: float = 0.5
     semantic_weight: float = 0.5
     # How many hits the answer needs. Each lane returns DEPTH rows if it can find them.
     min_hits: int = semantic.DEPTH
+
+    @property
+    def parsed_query(self) -> ParsedQuery:
+        return parse_query.parse(self.query, self.syntax)
 
     @property
     def enough(self) -> int:
@@ -104,11 +110,13 @@ class PendingSearch(NamedTuple):
     extra: Any = None
 
 
-def begin_vector(query: str, mode: Mode) -> Future[Vector] | None:
+def begin_vector(
+    query: str, mode: Mode, syntax: Syntax = "plain"
+) -> Future[Vector] | None:
     """Start to embed a query in another thread, if the search mode needs a vector."""
     if mode == "keyword":
         return None
-    return active_model.begin_query(parse_query.parse(query).ranked)
+    return active_model.begin_query(parse_query.parse(query, syntax).ranked)
 
 
 def begin(
@@ -122,10 +130,9 @@ def begin(
     `extra` is a statement that selects one value. It is sent in the same message as the
     lookup.
     """
-    ranked = parse_query.parse(request.query).ranked
-    vector = vector or begin_vector(request.query, request.mode)
+    vector = vector or begin_vector(request.query, request.mode, request.syntax)
     lookup = bm25.look_up_terms(
-        ranked,
+        request.parsed_query.ranked,
         project_id=request.project_id,
         corpus=request.corpus,
         language=request.language,
@@ -149,7 +156,8 @@ def rank(
     fails, a hybrid search answers from the keyword lane alone.
     """
     pending = pending or begin(request, rows.db)
-    parsed = parse_query.parse(request.query)
+    parsed = request.parsed_query
+    every = rows
     required: Sequence[str] = ()
     if condition := parse_query.build_condition(parsed, request.language, rows.db):
         rows, required = rows.filter(content_tsv=condition.query), condition.lexemes
@@ -162,6 +170,8 @@ def rank(
     vector, notes = _wait_for_vector(pending.vector, request)
     if vector:
         candidates = nearest_rows.add_candidates(plan, vector, candidates)
+    if condition:
+        notes += _note_left_out(every, rows, plan, vector)
     found = candidates.rows
     lanes = LaneScores(
         keyword=[each.keyword for each in found] if terms else None,
@@ -179,6 +189,28 @@ def rank(
         candidates.probe,
         row_filter,
         candidates.query,
+    )
+
+
+def _note_left_out(
+    every: QuerySet[Any], kept: QuerySet[Any], plan: SearchPlan, vector: Vector | None
+) -> tuple[str, ...]:
+    """Tell how many rows the operators left out, of those found without the operators.
+
+    A search has a limited number of candidates, so the lanes run once more. To count all
+    rows that the operators leave out would read the texts of the whole project.
+    """
+    without = replace(plan, rows=RowFilter.of(every), required_lexemes=())
+    candidates = keyword.find_candidates(without)
+    if vector:
+        candidates = nearest_rows.add_candidates(without, vector, candidates)
+    ids = [each.id for each in candidates.rows]
+    left_out = len(ids) - kept.filter(pk__in=ids).count()
+    if not left_out:
+        return ()
+    return (
+        f"The operators left out {left_out} of the {len(ids)} best rows for the words. "
+        "With the syntax plain, quotes and dashes are text.",
     )
 
 

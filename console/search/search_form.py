@@ -31,11 +31,11 @@ FIELDSETS = {
     "What it is about": ["tags", "tags_match", "file_paths"],
     "Whose and when": ["agent_ids", "date_from", "date_to"],
     "Scope": ["scope", "scope_key", "scope_user", "object_type"],
-    "Ranking": ["fusion", "keyword", "semantic", "min_score"],
+    "Ranking": ["syntax", "fusion", "keyword", "semantic", "min_score"],
     "Explain": ["explain", "why"],
 }
-# The form always sets `tags_match`. The field has no effect without tags.
-DEFAULTS = {"tags_match": "all"}
+# The form always sets these fields. `tags_match` has no effect without tags.
+DEFAULTS = {"tags_match": "all", "syntax": "operators"}
 
 
 def text_field(label: str, help_text: str = "", **attrs: Any) -> forms.CharField:
@@ -83,6 +83,8 @@ class SearchForm(ApplyMixin, forms.Form):
     query = forms.CharField(
         required=False,
         strip=False,
+        help_text='"Words in quotes" must stand side by side. -word leaves out what holds '
+        "the word.",
         widget=forms.TextInput({"type": "search", "maxlength": 10_000}),
     )
     mode = choice_field("Mode", *same_labels("hybrid", "semantic", "keyword"))
@@ -109,6 +111,9 @@ class SearchForm(ApplyMixin, forms.Form):
     scope_key = text_field("Its key", "The id of the session, user or object.")
     scope_user = text_field("User", "The user of the session.")
     object_type = text_field("Type", "Of an object.")
+    syntax = choice_field(
+        "Quotes and dashes", ("operators", "are operators"), ("plain", "are text")
+    )
     fusion = choice_field("Fusion", PROJECT_FUSION, *same_labels("relative", "rrf"))
     keyword = number_field("Weight of words", min=0, max=1)
     semantic = number_field("Weight of meaning", min=0, max=1)
@@ -170,6 +175,7 @@ class SearchForm(ApplyMixin, forms.Form):
             "agent_ids": _split_values(data["agent_ids"], ","),
             "file_paths": _split_values(data["file_paths"], "\n"),
             "weights": weights,
+            "syntax": data["syntax"] or DEFAULTS["syntax"],
             "scope": self._scope(),
             "explain": data["why"].strip() or data["explain"],
         }

@@ -154,8 +154,8 @@ def _drops(
     if not itself.in_reach(context.project, context.scope).exists():
         yield _out_of_scope(context, memory, itself)
     yield from _drops_by_filters(context.filters, itself)
-    parsed = queries.parse(context.ranking_request.query)
-    condition = queries.build_condition(parsed, context.ranking_request.language)
+    request = context.ranking_request
+    condition = queries.build_condition(request.parsed_query, request.language)
     if condition and not itself.filter(content_tsv=condition.query).exists():
         yield DropReason("query", QUERY_MISMATCH)
     positions = {hit.id: position for position, hit in enumerate(ranked.hits)}

@@ -22,6 +22,7 @@ from search import search as row_search
 from search import semantic
 from search.columns import partition_lexeme
 from search.fuse import Fusion
+from search.parse_query import Syntax
 from search.search import LaneRank, Mode, Ranking, RankingRequest
 
 MAX_QUERY = 10_000  # characters of a query
@@ -37,6 +38,7 @@ class MemorySearch:
 
     query: str
     mode: Mode = "hybrid"
+    syntax: Syntax = "plain"
     limit: int = 10
     filters: Filters = field(default_factory=Filters)
     scope: Scope | None = None
@@ -167,6 +169,7 @@ def _build_request(
         corpus=CORPUS,
         language=options.language,
         mode=request.mode,
+        syntax=request.syntax,
         fusion=request.fusion or options.fusion,
         keyword_weight=options.keyword_weight if by_keyword is None else by_keyword,
         semantic_weight=options.semantic_weight if by_meaning is None else by_meaning,

@@ -101,6 +101,12 @@ class SearchRequest(InProject, FilterFields):
     mode = serializers.ChoiceField(
         choices=["hybrid", "semantic", "keyword"], default="hybrid"
     )
+    syntax = serializers.ChoiceField(
+        choices=["plain", "operators"],
+        default="plain",
+        help_text='With `operators`, `"quoted words"` must stand side by side and '
+        "`-word` leaves out what holds the word. With `plain`, quotes and dashes are text.",
+    )
     limit = serializers.IntegerField(min_value=1, max_value=100, default=10)
     min_score = serializers.FloatField(required=False, allow_null=True)
     cutoff = serializers.ChoiceField(
@@ -122,6 +128,7 @@ def request_of(
     return search.MemorySearch(
         query=data["query"],
         mode=data["mode"],
+        syntax=data["syntax"],
         limit=data["limit"],
         filters=filters_of(data),
         scope=scopes.resolve(scope, project, caller) if scope else None,

@@ -30,7 +30,7 @@ class SearchView(ProjectView):
         data = self.body(search_forms.SearchRequest)
         # The call comes before the query for the project, so that the model embeds in the
         # meantime.
-        vector = search.begin_vector(data["query"], data["mode"])
+        vector = search.begin_vector(data["query"], data["mode"], data["syntax"])
         project = self.project(data, Role.VIEWER)
         search_request = search_forms.request_of(data, project, self.caller)
         answer = replicas.read_from_replica(

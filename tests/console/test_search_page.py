@@ -85,6 +85,8 @@ class TestItIsTheApisSearch:
             ),
             ({"min_score": "0.4"}, {"min_score": 0.4}),
             ({"include_duplicates": "on"}, {"include_duplicates": True}),
+            ({"query": "tide -wave"}, {"query": "tide -wave", "syntax": "operators"}),
+            ({"query": "tide -wave", "syntax": "plain"}, {"query": "tide -wave"}),
         ],
     )
     def test_it_finds_what_the_api_finds(
@@ -95,7 +97,7 @@ class TestItIsTheApisSearch:
         stored_memories("Tide gauges need salt water", files=(FileRef("src/gauge.py"),))
         stored_memories("A tide is no wave", agent_id="other")
 
-        page = answer(browser_of(Role.VIEWER), project, query="tide", **asked)
+        page = answer(browser_of(Role.VIEWER), project, **{"query": "tide"} | asked)
 
         given = {"project_id": str(project.pk), "query": "tide", **body}
         hits = alice_api.post(API, given, format="json").json()["hits"]
@@ -164,6 +166,17 @@ class TestThePage:
         assert re.search(r'value="org" selected', html)
         assert "explain: kinds, tags, kind</summary>" in html
         assert '<details class="se-more">' in html
+
+    def test_it_says_what_operators_do_and_what_they_left_out(
+        self, curator, project, stored_memories
+    ):
+        stored_memories("The tide feed is late")
+
+        empty = page_html(curator, project)
+        found = page_html(curator, project, query="tide -feed")
+
+        assert "-word leaves out what holds the word" in empty
+        assert "The operators left out 1 of the 1 best rows" in found
 
     def test_explain_shows_terms_lanes_and_weights(
         self, curator, project, stored_memories

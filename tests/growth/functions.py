@@ -160,7 +160,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "find_opposition": lambda text: rule_opposition.find_opposition(text, "Use it."),
     "separate_words": tokenise.separate_words,
     "compounds": tokenise.compounds,
-    "parse_query": parse_query.parse,
+    "parse_query": lambda text: parse_query.parse(text, "operators"),
     "convert_playbook": convert_playbook,
     "read_managed_block": read_managed_block,
     "escape_comments": entry_line.escape_comments,

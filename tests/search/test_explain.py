@@ -113,15 +113,16 @@ def test_a_duplicate_and_an_archived_one(why, kept, remember, alice):
 
 
 def test_a_phrase_that_it_does_not_hold(why, kept):
-    assert why(kept, '"cold cache"')["dropped_by"] == "query"
-    assert why(kept, "cache -night")["dropped_by"] == "query"
+    assert why(kept, '"cold cache"', syntax="operators")["dropped_by"] == "query"
+    assert why(kept, "cache -night", syntax="operators")["dropped_by"] == "query"
 
 
 def test_a_phrase_behind_the_places_that_are_kept_of_a_word(why, remember):
     log = "\n".join(f"ERROR worker {n} failed" for n in range(300))
     memory = remember(f"{log}\nERROR worker gazelle failed")
 
-    assert "too far back in the text" in why(memory, '"worker gazelle"')["why"]
+    dropped = why(memory, '"worker gazelle"', syntax="operators")
+    assert "too far back in the text" in dropped["why"]
 
 
 def test_a_score_below_the_least_and_a_place_behind_the_limit(why, kept, remember):

@@ -16,6 +16,14 @@ from search.columns import TIERS, lexeme_in_partition, partition_lexeme
 from search.parse_query import ParsedQuery
 
 
+class TestPlainText:
+    @pytest.mark.parametrize(
+        "typed", ['Handle "fatal" -error', '-"off by one" index', "redis -celery", "-x"]
+    )
+    def test_it_is_left_as_it_is(self, typed):
+        assert parse_query.parse(typed, "plain") == ParsedQuery(typed)
+
+
 class TestParse:
     @pytest.mark.parametrize(
         ("typed", "parsed"),
@@ -50,7 +58,7 @@ class TestParse:
         ],
     )
     def test_it_takes_out_phrases_and_excluded_words(self, typed, parsed):
-        assert parse_query.parse(typed) == parsed
+        assert parse_query.parse(typed, "operators") == parsed
 
     @pytest.mark.parametrize(
         "typed",
@@ -70,11 +78,11 @@ class TestParse:
         ],
     )
     def test_it_takes_no_flag_or_hyphen_for_an_exclusion(self, typed):
-        assert parse_query.parse(typed) == ParsedQuery(typed)
+        assert parse_query.parse(typed, "operators") == ParsedQuery(typed)
 
     @pytest.mark.parametrize("typed", ["-redis", '-"off by one"', "   ", ""])
     def test_it_reads_a_query_of_exclusions_only_as_words(self, typed):
-        assert parse_query.parse(typed) == ParsedQuery(typed)
+        assert parse_query.parse(typed, "operators") == ParsedQuery(typed)
 
     @pytest.mark.parametrize(
         "typed",
@@ -86,27 +94,32 @@ class TestParse:
         ],
     )
     def test_it_takes_the_quotes_of_code_for_characters(self, typed):
-        assert parse_query.parse(typed) == ParsedQuery(typed)
+        assert parse_query.parse(typed, "operators") == ParsedQuery(typed)
 
     def test_it_reads_prose_as_words(self):
         typed = 'Articles on text formatting systems, including "what you see" -systems, in C'
 
-        assert parse_query.parse(typed) == ParsedQuery(typed)
+        assert parse_query.parse(typed, "operators") == ParsedQuery(typed)
 
     def test_more_operators_than_anybody_types_are_words(self):
         typed = '"a" ' * parse_query.MAX_OPERATORS
 
-        assert len(parse_query.parse(typed).phrases) == parse_query.MAX_OPERATORS
-        assert parse_query.parse(typed + '"b"') == ParsedQuery(typed + '"b"')
+        assert (
+            len(parse_query.parse(typed, "operators").phrases)
+            == parse_query.MAX_OPERATORS
+        )
+        assert parse_query.parse(typed + '"b"', "operators") == ParsedQuery(
+            typed + '"b"'
+        )
 
     def test_a_long_phrase_is_no_prose(self):
         phrase = "one two three four five six seven eight nine ten"
 
-        assert parse_query.parse(f'"{phrase}"').phrases == (phrase,)
+        assert parse_query.parse(f'"{phrase}"', "operators").phrases == (phrase,)
 
     @pytest.mark.parametrize("typed", ['"', '""', '"unclosed', 'a"b'])
     def test_it_takes_a_lone_quote_for_a_character(self, typed):
-        assert parse_query.parse(typed).phrases == ()
+        assert parse_query.parse(typed, "operators").phrases == ()
 
 
 class TestCondition:

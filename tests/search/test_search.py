@@ -7,6 +7,7 @@ import threading
 import pytest
 from django.db import connection
 
+from common.caller import SYSTEM
 from inference.embedding import active_model, fake
 from memories.queries import Filters
 from memories.read import search
@@ -15,6 +16,7 @@ from projects import project_lookup
 from search.search import EmbeddingsUnavailable
 
 MODES = ["keyword", "semantic", "hybrid"]
+OPERATORS = {"syntax": "operators"}
 NEITHER = "Celery beat sends what waits every ten seconds"
 URL = "/api/v1/search"
 
@@ -31,6 +33,20 @@ def embedded(monkeypatch):
     active_model.forget_queries()
     monkeypatch.setattr(fake.FakeEmbedder, "embed", noted)
     return begun
+
+
+@pytest.fixture
+def embedded_texts(monkeypatch):
+    """The texts that the model is given."""
+    given, embed = [], fake.FakeEmbedder.embed
+
+    def noted(self, texts):
+        given.extend(texts)
+        return embed(self, texts)
+
+    active_model.forget_queries()
+    monkeypatch.setattr(fake.FakeEmbedder, "embed", noted)
+    return given
 
 
 class TestIdentifiers:
@@ -75,9 +91,11 @@ class TestIdentifiersOfStopWords:
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("name", ["no_cache", "on_delete", "NO_CACHE"])
     def test_it_is_asked_for_and_left_out_whole(self, contents, mode, name):
-        assert contents(f'redis "{name}"', mode=mode) == [self.flagged]
-        assert contents(f'redis "{name}()"', mode=mode) == [self.flagged]
-        assert contents(f"redis -{name.lower()}", mode=mode) == [self.cached]
+        assert contents(f'redis "{name}"', mode=mode, **OPERATORS) == [self.flagged]
+        assert contents(f'redis "{name}()"', mode=mode, **OPERATORS) == [self.flagged]
+        assert contents(f"redis -{name.lower()}", mode=mode, **OPERATORS) == [
+            self.cached
+        ]
 
     @pytest.mark.parametrize("mode", MODES)
     def test_one_with_words_enough_is_found_within_a_longer_one(
@@ -86,21 +104,23 @@ class TestIdentifiersOfStopWords:
         remember("Redis waits: run tests/test_jobs.py::test_it_retries_once for it")
         remember("Redis is set up in /repo/src/in/auth.py by hand")
 
-        assert len(contents('redis "test_it_retries_once"', mode=mode)) == 1
-        assert len(contents('redis "src/in/auth.py"', mode=mode)) == 1
+        assert (
+            len(contents('redis "test_it_retries_once"', mode=mode, **OPERATORS)) == 1
+        )
+        assert len(contents('redis "src/in/auth.py"', mode=mode, **OPERATORS)) == 1
 
     @pytest.mark.parametrize("mode", MODES)
     def test_the_parts_of_any_other_stand_side_by_side(self, remember, contents, mode):
         remember("Redis is set up in src/auth.py by the user_id")
 
         for name in ('"auth.py"', '"src/auth"', '"user id"', '"user_id"'):
-            assert len(contents(f"redis {name}", mode=mode)) == 1
-        assert len(contents("redis -user_id", mode=mode)) == 2
+            assert len(contents(f"redis {name}", mode=mode, **OPERATORS)) == 1
+        assert len(contents("redis -user_id", mode=mode, **OPERATORS)) == 2
 
     def test_a_dash_within_quotes_is_a_character(self, remember, contents):
         remember("Redis takes the flag -name for its instance")
 
-        assert len(contents('redis "-name"', mode="keyword")) == 1
+        assert len(contents('redis "-name"', mode="keyword", **OPERATORS)) == 1
 
 
 class TestPhrases:
@@ -114,11 +134,13 @@ class TestPhrases:
 
     @pytest.mark.parametrize("mode", MODES)
     def test_a_quoted_phrase_must_stand_as_written(self, contents, mode):
-        assert contents('"one page" "cursor skipped"', mode=mode) == [self.phrase]
+        assert contents('"one page" "cursor skipped"', mode=mode, **OPERATORS) == [
+            self.phrase
+        ]
 
     @pytest.mark.parametrize("mode", MODES)
     def test_a_word_with_a_minus_must_not_stand(self, contents, mode):
-        found = contents("cursor page -far", mode=mode)
+        found = contents("cursor page -far", mode=mode, **OPERATORS)
 
         assert self.phrase in found
         assert self.words not in found
@@ -129,29 +151,70 @@ class TestPhrases:
     def test_a_name_with_a_minus_must_not_stand(self, remember, contents, name):
         remember(f"The cursor knows {name.strip(',')} by heart")
 
-        found = contents(f"cursor -{name}", mode="keyword")
+        found = contents(f"cursor -{name}", mode="keyword", **OPERATORS)
 
         assert sorted(found) == [self.words, self.phrase]
 
     @pytest.mark.parametrize("mode", MODES)
     def test_a_phrase_with_a_minus_must_not_stand(self, contents, mode):
-        found = contents('cursor -"cursor skipped"', mode=mode)
+        found = contents('cursor -"cursor skipped"', mode=mode, **OPERATORS)
 
         assert self.words in found
         assert self.phrase not in found
 
     @pytest.mark.parametrize("mode", MODES)
     def test_a_phrase_that_stands_nowhere_finds_nothing(self, contents, mode):
-        assert contents('"page cursor"', mode=mode) == []
+        assert contents('"page cursor"', mode=mode, **OPERATORS) == []
 
     @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
     def test_a_phrase_of_stop_words_asks_for_nothing(self, contents, mode):
-        assert len(contents('cursor "of the"', mode=mode)) == 3
+        assert len(contents('cursor "of the"', mode=mode, **OPERATORS)) == 3
 
     def test_prose_may_quote_and_dash(self, contents):
         prose = 'the cursor -far says "no such thing" and I wonder what it may be'
 
-        assert self.words in contents(prose)
+        assert self.words in contents(prose, **OPERATORS)
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize(
+        "query", ['"page cursor" by', "cursor page -far", '-"cursor skipped" page']
+    )
+    def test_quotes_and_dashes_of_plain_text_leave_no_row_out(
+        self, contents, query, mode
+    ):
+        words = query.replace('"', "").replace("-", "")
+
+        assert set(contents(query, mode=mode)) == set(contents(words, mode=mode))
+        assert len(contents(query, mode=mode)) >= 2
+
+    def test_plain_text_is_embedded_as_it_is_written(self, contents, embedded_texts):
+        contents('Handle "fatal" -error')
+
+        assert embedded_texts == ['Handle "fatal" -error']
+
+    def test_operators_are_not_embedded(self, contents, embedded_texts):
+        contents('Handle "fatal" -error', **OPERATORS)
+
+        assert embedded_texts == ["Handle fatal  "]
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_notes_say_how_many_rows_the_operators_left_out(self, project, mode):
+        request = search.MemorySearch("cursor -far", mode=mode, syntax="operators")
+
+        (note,) = search.find(project, request, SYSTEM).notes
+
+        assert note.startswith("The operators left out 1 of the ")
+
+    @pytest.mark.parametrize("query", ["cursor -submarine", "cursor"])
+    def test_notes_are_empty_when_the_operators_left_out_nothing(self, project, query):
+        request = search.MemorySearch(query, mode="keyword", syntax="operators")
+
+        assert search.find(project, request, SYSTEM).notes == ()
+
+    def test_notes_say_nothing_of_quotes_in_plain_text(self, project):
+        request = search.MemorySearch('"page cursor"', mode="keyword")
+
+        assert search.find(project, request, SYSTEM).notes == ()
 
 
 class TestGoalAndResult:

@@ -116,7 +116,9 @@ class TestGerman:
         remember("Rote Häuser am Bahnhof")
         remember("Häuser, rote, überall")
 
-        assert contents('"rote Häuser" -Bahnhöfe') == ["Ein rotes Haus am Hafen"]
+        assert contents('"rote Häuser" -Bahnhöfe', syntax="operators") == [
+            "Ein rotes Haus am Hafen"
+        ]
 
     def test_a_changed_text_and_a_renamed_tag_are_found(
         self, german, remember, marked, project
