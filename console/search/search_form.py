@@ -31,11 +31,11 @@ FIELDSETS = {
     "What it is about": ["tags", "tags_match", "file_paths"],
     "Whose and when": ["agent_ids", "date_from", "date_to"],
     "Scope": ["scope", "scope_key", "scope_user", "object_type"],
-    "Ranking": ["syntax", "fusion", "keyword", "semantic", "min_score"],
+    "Ranking": ["syntax", "fusion", "keyword", "semantic", "min_score", "cutoff"],
     "Explain": ["explain", "why"],
 }
 # The form always sets these fields. `tags_match` has no effect without tags.
-DEFAULTS = {"tags_match": "all", "syntax": "operators"}
+DEFAULTS = {"tags_match": "all", "syntax": "operators", "cutoff": "none"}
 
 
 def text_field(label: str, help_text: str = "", **attrs: Any) -> forms.CharField:
@@ -118,6 +118,9 @@ class SearchForm(ApplyMixin, forms.Form):
     keyword = number_field("Weight of words", min=0, max=1)
     semantic = number_field("Weight of meaning", min=0, max=1)
     min_score = number_field("Least score")
+    cutoff = choice_field(
+        "Hits that only come nearest", ("none", "are shown"), ("auto", "are left out")
+    )
     explain = forms.BooleanField(label="Explain how it was found", required=False)
     why = text_field("Why is a memory not here?", "Its id.", maxlength=36)
 

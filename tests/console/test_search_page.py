@@ -84,6 +84,7 @@ class TestItIsTheApisSearch:
                 {"weights": {"keyword": 0.9, "semantic": 0.1}, "fusion": "rrf"},
             ),
             ({"min_score": "0.4"}, {"min_score": 0.4}),
+            ({"cutoff": "auto"}, {"cutoff": "auto"}),
             ({"include_duplicates": "on"}, {"include_duplicates": True}),
             ({"query": "tide -wave"}, {"query": "tide -wave", "syntax": "operators"}),
             ({"query": "tide -wave", "syntax": "plain"}, {"query": "tide -wave"}),
