@@ -226,6 +226,12 @@ class Memory(models.Model):
         indexes = [
             lexeme_gin_index("memory_lexemes"),
             GinIndex(fields=["tags"], name="memory_tags"),
+            # This index serves equality only, and is half as large as one of all keys.
+            GinIndex(
+                fields=["metadata"],
+                opclasses=["jsonb_path_ops"],
+                name="memory_metadata",
+            ),
             models.Index(fields=["project", "-id"], name="memory_project_newest"),
             models.Index(
                 fields=["project", "scope_hash", "-id"], name="memory_scope_newest"

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM, Caller, Role
+from memories.metadata_filter import MetadataFilter
 from memories.scopes import Scope
 from projects.models import Project
 from search.columns import SEARCH_COLUMNS, search_columns_of
@@ -99,6 +100,7 @@ class Filters:
     date_to: datetime | None = None
     include_duplicates: bool = False
     sensitivities: tuple[str, ...] = ()
+    metadata: tuple[MetadataFilter, ...] = ()
 
 
 def as_visible_as(memory: Any, name: str) -> Q:
@@ -213,7 +215,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
             rows = rows.filter(created_at__lte=filters.date_to)
         if filters.file_paths:
             rows = rows.about_files(filters.file_paths)
-        return rows
+        return rows.filter(*(each.condition for each in filters.metadata))
 
     def about_files(self, paths: tuple[str, ...]) -> Self:
         matches = Q()

@@ -6,6 +6,7 @@ input.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ SHARED_SCOPE = ("", "shared: workspace and organization")
 PROJECT_FUSION = ("", "as the project sets it")
 FIELDSETS = {
     "What it is": ["memory_types", "kinds", "sensitivities", "include_duplicates"],
-    "What it is about": ["tags", "tags_match", "file_paths"],
+    "What it is about": ["tags", "tags_match", "file_paths", "metadata"],
     "Whose and when": ["agent_ids", "date_from", "date_to"],
     "Scope": ["scope", "scope_key", "scope_user", "object_type"],
     "Ranking": ["syntax", "fusion", "keyword", "semantic", "min_score", "cutoff"],
@@ -104,6 +105,9 @@ class SearchForm(ApplyMixin, forms.Form):
         required=False,
         widget=forms.Textarea({"rows": 2}),
     )
+    metadata = text_field(
+        "Metadata", 'JSON, such as {"stage": {"in": ["new", "open"]}}.'
+    )
     agent_ids = text_field("Agents", "Separated by commas.")
     date_from = moment_field("Stored from")
     date_to = moment_field("Stored until")
@@ -177,6 +181,7 @@ class SearchForm(ApplyMixin, forms.Form):
             "tags": comma_list.split(data["tags"]),
             "agent_ids": _split_values(data["agent_ids"], ","),
             "file_paths": _split_values(data["file_paths"], "\n"),
+            "metadata": _read_json(data["metadata"]),
             "weights": weights,
             "syntax": data["syntax"] or DEFAULTS["syntax"],
             "scope": self._scope(),
@@ -199,6 +204,14 @@ class SearchForm(ApplyMixin, forms.Form):
         if data["scope_user"]:
             scope["user_id"] = data["scope_user"]
         return {name: value for name, value in scope.items() if value}
+
+
+def _read_json(text: str) -> Any:
+    """Read JSON; return a text that is none as it is, so that the API refuses it."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _split_values(text: str, separator: str) -> list[str]:

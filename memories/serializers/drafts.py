@@ -14,6 +14,7 @@ from memories.serializers.fields import (
     LINKS,
     CommaList,
     FileRefSerializer,
+    MetadataQueryField,
     Note,
     PathField,
     ScopeSerializer,
@@ -212,6 +213,7 @@ class RetrieveQuery(InProject, TagsQuery):
         child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),
         required=False,
     )
+    metadata = MetadataQueryField(required=False)
     include_duplicates = serializers.BooleanField(
         default=False,
         help_text="Also memories that repeat an earlier one (`is_duplicate`).",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
-from drf_spectacular.utils import Direction
+from drf_spectacular.utils import Direction, extend_schema_field
 from rest_framework import serializers
 
 from common.api.serializers import NullIsAbsent
+from memories import metadata_filter
+from memories.metadata_filter import BadMetadataFilter
 from memories.models import (
     Memory,
     MemoryFile,
@@ -152,6 +155,47 @@ class PathField(serializers.CharField):
                 f"Ensure this field has no more than {PATH_BYTES} bytes in UTF-8."
             )
         return value
+
+
+METADATA_HELP = (
+    "Only memories whose metadata match every key: a value to equal, or an object with "
+    "`in` (a list), `exists` (true or false), and `gte`, `gt`, `lt`, `lte` (a range)."
+)
+
+
+class MetadataField(serializers.DictField):
+    """A filter of metadata, as in `{"ticket": 17, "stage": {"in": ["new", "open"]}}`."""
+
+    default_error_messages = {"not_a_dict": "Must be an object of keys and conditions."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"help_text": METADATA_HELP} | kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return metadata_filter.parse(super().to_internal_value(data))
+        except BadMetadataFilter as error:
+            raise serializers.ValidationError(str(error)) from error
+
+
+@extend_schema_field({"type": "string"})
+class MetadataQueryField(MetadataField):
+    """A filter of metadata as JSON in a query string."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        text = f'{METADATA_HELP} As JSON: `metadata={{"ticket": 17}}`.'
+        super().__init__(**{"help_text": text} | kwargs)
+
+    def get_value(self, dictionary: Any) -> Any:
+        return dictionary.get(self.field_name, serializers.empty)
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            read = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            message = f'Send JSON, such as {{"ticket": 17}}: {error}.'
+            raise serializers.ValidationError(message) from error
+        return super().to_internal_value(read)
 
 
 class FileRefSerializer(NullIsAbsent):

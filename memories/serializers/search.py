@@ -15,6 +15,7 @@ from memories.models import Memory
 from memories.queries import Filters
 from memories.read import search
 from memories.serializers.fields import (
+    MetadataField,
     PathField,
     ScopeSerializer,
     TagsField,
@@ -50,6 +51,7 @@ class FilterFields(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),
         required=False,
     )
+    metadata = MetadataField(required=False)
     include_duplicates = serializers.BooleanField(
         default=False,
         help_text="Also memories that repeat an earlier one (`is_duplicate`).",
@@ -68,6 +70,7 @@ def filters_of(data: dict[str, Any]) -> Filters:
         date_to=data.get("date_to"),
         include_duplicates=data.get("include_duplicates", False),
         sensitivities=tuple(data.get("sensitivities", ())),
+        metadata=tuple(data.get("metadata", ())),
     )
 
 

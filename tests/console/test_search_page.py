@@ -85,6 +85,7 @@ class TestItIsTheApisSearch:
             ),
             ({"min_score": "0.4"}, {"min_score": 0.4}),
             ({"cutoff": "auto"}, {"cutoff": "auto"}),
+            ({"metadata": '{"port": 8080}'}, {"metadata": {"port": 8080}}),
             ({"include_duplicates": "on"}, {"include_duplicates": True}),
             ({"query": "tide -wave"}, {"query": "tide -wave", "syntax": "operators"}),
             ({"query": "tide -wave", "syntax": "plain"}, {"query": "tide -wave"}),
@@ -97,6 +98,7 @@ class TestItIsTheApisSearch:
         stored_memories("Ebb tide tables are late", tags=("sea", "ebb"))
         stored_memories("Tide gauges need salt water", files=(FileRef("src/gauge.py"),))
         stored_memories("A tide is no wave", agent_id="other")
+        stored_memories("Tides are served on a port", metadata={"port": 8080})
 
         page = answer(browser_of(Role.VIEWER), project, **{"query": "tide"} | asked)
 
@@ -122,6 +124,8 @@ class TestItIsTheApisSearch:
             ({"date_from": "soon"}, {"date_from": "soon"}),
             ({"tags": "t" * 65}, {"tags": ["t" * 65]}),
             ({"why": "zebra"}, {"explain": "zebra"}),
+            ({"metadata": "port=8080"}, {"metadata": "port=8080"}),
+            ({"metadata": '{"a": {"near": 1}}'}, {"metadata": {"a": {"near": 1}}}),
             ({"why": str(uuid.UUID(int=1))}, {"explain": str(uuid.UUID(int=1))}),
         ],
     )
