@@ -81,6 +81,8 @@ class ActiveModel(models.Model):
     id = models.PositiveSmallIntegerField(primary_key=True, default=ONLY)
     name = models.CharField(max_length=300)
     choice = models.JSONField()
+    # A `calibration.Scale`; null for the bundled model, and until a job has measured it.
+    scale = models.JSONField(null=True, blank=True)
     since = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -21,5 +21,5 @@ class ModelCallErasure(ErasureHandler):
         ModelCall: dict.fromkeys(
             ("purpose", "prompt_version", "model"), "names of the code and of a model"
         ),
-        ActiveModel: dict.fromkeys(("name", "choice"), "names a model"),
+        ActiveModel: dict.fromkeys(("name", "choice", "scale"), "describes a model"),
     }

@@ -110,8 +110,11 @@ def compare_new(
 ) -> Verdict:
     """Compare a new memory with its neighbours and with memories inserted before it."""
     threshold = memory.project.options.dedup.threshold
-    cosines = {other.pk: vector.cosine(theirs) for other, theirs in inserted}
-    extra = {pk: cosine for pk, cosine in cosines.items() if cosine >= threshold}
+    scale = active_model.scale_of(vector.model)
+    scores = {
+        other.pk: scale.similarity(vector.cosine(theirs)) for other, theirs in inserted
+    }
+    extra = {pk: score for pk, score in scores.items() if score >= threshold}
     neighbours = neighbours.with_extra(extra)
     return compare(memory, [vector], threshold=threshold, neighbours=neighbours)
 
@@ -307,7 +310,9 @@ def _scan_exactly(
         .order_by("distance", "memory_id")
         .values_list("memory_id", "distance")[:MAX_NEIGHBOURS]
     )
-    return {pk: 1 - distance for pk, distance in nearest if 1 - distance >= threshold}
+    scale = active_model.scale_of(vector.model)
+    scores = {pk: scale.similarity(1 - distance) for pk, distance in nearest}
+    return {pk: score for pk, score in scores.items() if score >= threshold}
 
 
 def _similarities(memory: Memory, rows: Any, scores: Scores) -> list[Similarity]:

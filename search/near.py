@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Model
 
 from common.db import Statement, execute_many
+from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from search import semantic
 
@@ -25,7 +26,10 @@ EF_SEARCH = 100
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The cosines of a project's rows, nearest first; if not `is_all`, rows may be missing."""
+    """The similarities of a project's rows, nearest first; if not `is_all`, rows may be missing.
+
+    A similarity is a cosine on the scale of the bundled model.
+    """
 
     scores: semantic.Scores
     is_all: bool
@@ -57,7 +61,7 @@ def find_neighbours(
     project_id: uuid.UUID,
     threshold: float,
 ) -> list[Neighbours]:
-    """For each vector, find the rows whose cosine to the vector is at least the threshold.
+    """For each vector, find the rows whose similarity to the vector is at least the threshold.
 
     One query serves all vectors.
     """
@@ -67,7 +71,7 @@ def find_neighbours(
         model, vectors, project_id=project_id, threshold=threshold
     )
     (rows,) = execute_many(statement)
-    return read_neighbours(rows, len(vectors))
+    return read_neighbours(rows, len(vectors), vectors[0].model)
 
 
 def neighbours_statement(
@@ -91,17 +95,22 @@ def neighbours_statement(
         options=semantic.hnsw_options(EF_SEARCH, iterative=False),
     )
     texts = [vector.text for vector in vectors]
-    return command, [texts, project_id, vectors[0].model, threshold, MAX_NEIGHBOURS]
+    name = vectors[0].model
+    least = active_model.scale_of(name).cosine(threshold)
+    return command, [texts, project_id, name, least, MAX_NEIGHBOURS]
 
 
-def read_neighbours(rows: Sequence[tuple[Any, ...]], count: int) -> list[Neighbours]:
+def read_neighbours(
+    rows: Sequence[tuple[Any, ...]], count: int, model: str
+) -> list[Neighbours]:
     """Return the neighbours of each of the `count` vectors, from the rows of the statement."""
+    scale = active_model.scale_of(model)
     near: list[semantic.Scores] = [{} for _ in range(count)]
     read = [0] * count
     for place, owner, distance in rows:
         read[place - 1] += 1
         # The nearest chunk of an owner comes first.
-        near[place - 1].setdefault(owner, 1 - distance)
+        near[place - 1].setdefault(owner, scale.similarity(1 - distance))
     return [
         _drop_cut_ties(scores)
         if vectors == MAX_NEIGHBOURS

@@ -30,7 +30,7 @@ from search.parse_query import ParsedQuery, Syntax
 from search.postings import CandidateQuery
 from search.relevance import HitSignals
 from search.row_filter import RowFilter, SqlFragment
-from search.search_plan import ProbeStats, SearchPlan
+from search.search_plan import Candidate, ProbeStats, SearchPlan
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 
@@ -175,7 +175,7 @@ def rank(
     found = candidates.rows
     lanes = LaneScores(
         keyword=[each.keyword for each in found] if terms else None,
-        semantic=[each.cosine or 0.0 for each in found] if vector else None,
+        semantic=_similarities(found, vector) if vector else None,
     )
     weights = _fusion_weights(request, parsed.ranked, pending.terms)
     scores = fuse.fuse_lanes(lanes, weights, max_score=bm25.max_score(terms))
@@ -212,6 +212,15 @@ def _note_left_out(
         f"The operators left out {left_out} of the {len(ids)} best rows for the words. "
         "With the syntax plain, quotes and dashes are text.",
     )
+
+
+def _similarities(candidates: Sequence[Candidate], vector: Vector) -> list[float]:
+    """Return the candidates' cosines on the scale of the bundled model; 0 without a vector."""
+    scale = active_model.scale_of(vector.model)
+    return [
+        0.0 if each.cosine is None else scale.similarity(each.cosine)
+        for each in candidates
+    ]
 
 
 def _fusion_weights(

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Exists, Model, OuterRef, QuerySet
 from pgvector.django import CosineDistance
 
+from inference.embedding import active_model
 from inference.embedding.chunks import MAX_CHUNKS
 from inference.embedding.vector import Vector
 
@@ -57,7 +58,9 @@ def hnsw_options(ef_search: int, *, iterative: bool = True) -> str:
 
 
 def exact_cosines(rows: QuerySet[Any], vector: Vector) -> Scores:
-    """Return {id: cosine} of the nearest rows by their nearest chunks, by an exact scan.
+    """Return {id: similarity} of the nearest rows by their nearest chunks, by an exact scan.
+
+    The similarity is the cosine on the scale of the bundled model.
 
     The scan reads the narrow table of vectors. Both tables hold the project's id, so that
     the planner confines both scans to the project.
@@ -71,9 +74,10 @@ def exact_cosines(rows: QuerySet[Any], vector: Vector) -> Scores:
         .order_by("distance", f"-{owner}")
         .values_list(owner, "distance")[: DEPTH * MAX_CHUNKS]
     )
+    scale = active_model.scale_of(vector.model)
     scores: Scores = {}
     for pk, distance in found:
-        scores.setdefault(pk, 1 - distance)
+        scores.setdefault(pk, scale.similarity(1 - distance))
     return dict(islice(scores.items(), DEPTH))
 
 

@@ -9,10 +9,11 @@ from contextvars import copy_context
 from dataclasses import asdict
 from functools import lru_cache
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from common.db import Statement
-from inference.embedding import model_record
+from inference.embedding import calibration, model_record
+from inference.embedding.calibration import BUNDLED, Scale
 from inference.embedding.embedder import (
     Embedder,
     EmbeddingChoice,
@@ -21,10 +22,13 @@ from inference.embedding.embedder import (
 )
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError, ProviderMisconfiguration
+from jobs import errors as job_errors
+from jobs import queue, runner
 
 T = TypeVar("T")
 V = TypeVar("V")
 
+CALIBRATE = "calibrate"
 MAX_THREADS = 32  # started on demand
 CACHED_QUERIES = 512  # a query takes about 12 KB at 384 dimensions: 6 MB per process
 
@@ -163,11 +167,41 @@ def is_active(vector: Vector, before: Sequence[Statement] = ()) -> bool:
     if name is None:
         model = from_settings()
         name = model_record.record_first(model.name, asdict(model.choice))
+        if model.has_own_scale:
+            queue.enqueue(CALIBRATE, key=name)
     if name != vector.model:
         model_record.forget()
     return name == vector.model
 
 
-def activate(model: Embedder) -> None:
+def activate(model: Embedder, scale: Scale | None) -> None:
     """Make a model the active one; the caller holds the exclusive lock of the record."""
-    model_record.record(model.name, asdict(model.choice))
+    stored = scale.to_json() if scale else None
+    model_record.record(model.name, asdict(model.choice), stored)
+
+
+def scale_of(model: str) -> Scale:
+    """Return the scale of a model's cosines: the bundled model's own if none was measured."""
+    recorded = model_record.read()
+    if recorded is None or recorded.name != model:
+        return BUNDLED
+    return Scale.read(recorded.scale) or BUNDLED
+
+
+def measure_scale(model: Embedder) -> Scale | None:
+    """Measure the scale of a model, if it has its own; raises InferenceError."""
+    return calibration.measure(model) if model.has_own_scale else None
+
+
+@runner.handler(CALIBRATE, attempts=20)
+def calibrate(run: runner.JobRun) -> dict[str, Any]:
+    """Measure and record the scale of the active model."""
+    model = get()
+    try:
+        scale = measure_scale(model)
+    except InferenceError as error:
+        kind = job_errors.Later if error.retryable else job_errors.Permanent
+        raise kind(str(error)) from error
+    stored = scale.to_json() if scale else None
+    model_record.record_scale(model.name, stored)
+    return {"model": model.name, "scale": stored}

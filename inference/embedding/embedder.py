@@ -41,6 +41,10 @@ class EmbeddingChoice:
 class Embedder(ABC):
     """Turns texts into vectors; one instance serves all threads of a process."""
 
+    # Whether its cosines have to be put on the scale of the bundled model
+    # (`inference.embedding.calibration`).
+    has_own_scale = True
+
     def __init__(self, choice: EmbeddingChoice | None = None) -> None:
         """Without a `choice`, use the choice of the settings."""
         self.choice = choice or EmbeddingChoice.of_settings()

@@ -22,6 +22,8 @@ class FakeEmbedder(embedder.Embedder):
     have no word in common, the cosine is 0 ± 0.05.
     """
 
+    has_own_scale = False
+
     def __init__(self, choice: embedder.EmbeddingChoice | None = None) -> None:
         super().__init__(choice)
         self._requested = self.choice.dimensions

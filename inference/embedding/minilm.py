@@ -54,6 +54,7 @@ class MiniLM(Embedder):
     The arithmetic is fp32, so that a vector is the same, bit for bit, in any batch.
     """
 
+    has_own_scale = False
     name = "all-MiniLM-L6-v2-int8"
     dimensions = 384
 

@@ -55,8 +55,12 @@ def record_first(name: str, choice: dict[str, Any]) -> str:
     return first.name
 
 
-def record(name: str, choice: dict[str, Any]) -> None:
-    ActiveModel.objects.update_or_create(
-        pk=ActiveModel.ONLY, defaults={"name": name, "choice": choice}
-    )
+def record(name: str, choice: dict[str, Any], scale: dict[str, float] | None) -> None:
+    columns = {"name": name, "choice": choice, "scale": scale}
+    ActiveModel.objects.update_or_create(pk=ActiveModel.ONLY, defaults=columns)
+    forget()
+
+
+def record_scale(name: str, scale: dict[str, float] | None) -> None:
+    ActiveModel.objects.filter(name=name).update(scale=scale)
     forget()

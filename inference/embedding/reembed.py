@@ -28,8 +28,10 @@ from common.caller import SYSTEM
 from common.db import write
 from common.ids import lowest_id_at
 from inference.embedding import active_model, embedder, model_record, row_vectors
+from inference.embedding.calibration import Scale
 from inference.embedding.embedder import Embedder
 from inference.embedding.vector import Vector, batches
+from inference.errors import InferenceError
 from jobs import errors as job_errors
 from jobs import queue, runner
 from jobs.models import Job
@@ -212,7 +214,7 @@ def reembed_all(run: runner.JobRun) -> dict[str, Any]:
     attempt = ReembedAttempt(run, model, done=run.job.done)
     attempt.count()
     attempt.fill(in_turns=True)
-    is_switched = _switch(attempt)
+    is_switched = _switch(attempt, _measure_scale(model))
     for table in EMBEDDED_TABLES:
         table.finish(lambda: run.step(attempt.done))
     result = {"model": model.name, "refused": row_vectors.describe(attempt.refusals)}
@@ -241,7 +243,14 @@ def _model_of(job: Job) -> Embedder:
     return model
 
 
-def _switch(attempt: ReembedAttempt) -> bool:
+def _measure_scale(model: Embedder) -> Scale | None:
+    try:
+        return active_model.measure_scale(model)
+    except InferenceError as error:
+        raise job_errors.Later(str(error)) from error
+
+
+def _switch(attempt: ReembedAttempt, scale: Scale | None) -> bool:
     """Make the model the active one when no vector is missing; False if it already is active.
 
     Check all rows before writers have to wait. Then, under the lock, check the rows that
@@ -256,7 +265,7 @@ def _switch(attempt: ReembedAttempt) -> bool:
             if name == attempt.model.name:
                 return False
             if not attempt.is_missing_since(began):
-                active_model.activate(attempt.model)
+                active_model.activate(attempt.model, scale)
                 _audit("embeddings.switch", attempt.run.job, name or "")
                 return True
         attempt.fill_since(began)

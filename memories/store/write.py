@@ -190,7 +190,10 @@ def _lock_and_probe(prepared: PreparedBatch) -> tuple[str, dict[int, Neighbours]
         probes = [near_duplicates.probe(project, [vectors[p] for p in compared])]
     pin = search_language.pin_statements(project.pk)
     *near, _, language = execute_many(*probes, *pin)
-    neighbours = read_neighbours(near[0], len(compared)) if near else []
+    neighbours = []
+    if near:
+        model = vectors[compared[0]].model
+        neighbours = read_neighbours(near[0], len(compared), model)
     by_position = dict(zip(compared, neighbours, strict=True))
     return search_language.read_pinned(language), by_position
 

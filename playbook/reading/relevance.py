@@ -94,9 +94,10 @@ def _measure_rows(
             harmful=F("entry__harmful"),
         )
     )
+    scale = active_model.scale_of(vector.model)
     columns = ("entry_id", "distance", "is_answer", "helpful", "harmful", "is_disputed")
     for pk, distance, is_answer, *votes, is_disputed in found.values_list(*columns):
-        similarity = round(1 - distance, 4)
+        similarity = round(scale.similarity(1 - distance), 4)
         base = ANSWER_GATE if is_answer else RULE_GATE
         lead = round(similarity - required_cosine(base, *votes), 4)
         yield pk, Relevance(similarity, lead >= 0 and not is_disputed, lead)
