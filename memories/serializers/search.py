@@ -120,6 +120,14 @@ class SearchRequest(InProject, FilterFields):
     fusion = serializers.ChoiceField(choices=["relative", "rrf"], required=False)
     weights = WeightsSerializer(required=False)
     explain = ExplainField(default=False)
+    fields = serializers.ListField(  # type: ignore[assignment]  # the API's name
+        child=serializers.ChoiceField(choices=MemoryOut.Meta.fields),
+        min_length=1,
+        max_length=len(MemoryOut.Meta.fields),
+        required=False,
+        help_text="The fields of each hit's memory; by default all. The `files` of a hit "
+        "are left out unless they are named.",
+    )
 
 
 def request_of(
@@ -157,6 +165,13 @@ class HitOut(PlainSerializer):
     snippet_field = serializers.CharField()
     relevant = serializers.BooleanField(source="is_relevant")
     files = FileLink(source="memory.file_links", many=True)
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        fields = super().get_fields()
+        asked = self.context.get("fields")
+        if asked and "files" not in asked:
+            del fields["files"]
+        return fields
 
 
 class SearchAnswer(serializers.Serializer[Any]):

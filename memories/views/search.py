@@ -36,4 +36,8 @@ class SearchView(ProjectView):
         answer = replicas.read_from_replica(
             lambda: find(project, search_request, self.caller, vector)
         )
+        if asked := data.get("fields"):
+            context = {"fields": asked}
+            return Response(search_forms.SearchAnswer(answer, context=context).data)
+        # A shared serializer, because making its fields takes longer than reading the hits.
         return Response(represent(search_forms.SearchAnswer, answer))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from django.apps import apps
 from django.conf import settings
 
 from common import errors
+from memories.serializers.memories import FileLink, MemoryOut
+from memories.serializers.search import HitOut, SearchAnswer
 
 DOCS = Path(settings.BASE_DIR) / "docs"
 ROW = re.compile(r"^\| `(\w+)` \| (\d{3}) \| ", re.MULTILINE)
@@ -80,3 +83,20 @@ class TestLimits:
     )
     def test_each_setting_is_explained(self, name):
         assert f"`{name}`" in (DOCS / "limits.md").read_text()
+
+
+class TestSearchAnswer:
+    """The answer of a search in docs/api.md has every field that the API answers with."""
+
+    @pytest.fixture(scope="class")
+    def answer(self):
+        page = (DOCS / "api.md").read_text()
+        return json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
+
+    def test_it_has_every_field(self, answer):
+        (hit,) = answer["hits"]
+
+        assert list(answer) == list(SearchAnswer().fields)
+        assert list(hit) == list(HitOut().fields)
+        assert list(hit["memory"]) == list(MemoryOut().fields)
+        assert list(hit["files"][0]) == list(FileLink().fields)
