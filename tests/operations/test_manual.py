@@ -88,7 +88,7 @@ class TestLimits:
 class TestSearchAnswer:
     """The answer of a search in docs/api.md has every field that the API answers with."""
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def answer(self):
         page = (DOCS / "api.md").read_text()
         return json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
