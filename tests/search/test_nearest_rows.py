@@ -75,6 +75,7 @@ def test_a_scan_asks_for_phrases_and_for_what_is_shared(
     )
     remember("red and green apples", tags=("wanted",))
 
-    found = ids('own3 "red apples"', filters=Filters(tags=("wanted",)))
+    wanted = Filters(tags=("wanted",))
+    found = ids('own3 "red apples"', filters=wanted, syntax="operators")
 
     assert set(found) == {own.pk, shared.pk}

@@ -68,6 +68,6 @@ def test_a_phrase_is_found_in_what_the_organization_shares(
     remember("a cache that is cold")
     monkeypatch.setattr(postings, "CANDIDATE_ROWS", most)
 
-    hits = search('"cold cache" warmed', mode=mode)
+    hits = search('"cold cache" warmed', mode=mode, syntax="operators")
 
     assert [hit.memory.pk for hit in hits] == [shared.pk]
