@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from django.urls import path, register_converter
+from django.urls import path
 
 from access.views import audit, jobs, keys, projects
-from projects.project_lookup import IdOrNameConverter
-
-register_converter(IdOrNameConverter, "id_or_name")
 
 urlpatterns = [
     path("projects", projects.ProjectListView.as_view()),

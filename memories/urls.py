@@ -11,6 +11,7 @@ from memories.views import (
     files,
     lifecycle,
     memories,
+    missing_vectors,
     purges,
     search,
     tags,
@@ -36,6 +37,10 @@ urlpatterns = [
     path(
         "memories/<uuid:memory_id>/unmark-duplicate",
         duplicates.UnmarkDuplicateView.as_view(),
+    ),
+    path(
+        "projects/<id_or_name:project_id>/indexing",
+        missing_vectors.MissingVectorsView.as_view(),
     ),
     path("search", search.SearchView.as_view()),
     path("possible-duplicates", duplicates.PossibleDuplicatesView.as_view()),

@@ -13,13 +13,13 @@ from typing import Any
 import redis
 import structlog
 from django.conf import settings
-from django.db import Error, connection, transaction
+from django.db import Error, OperationalError, connection, transaction
 from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from common import replicas, schema_version
-from inference.embedding import active_model, embedder
+from inference.embedding import active_model, embedder, missing_vectors
 from inference.errors import InferenceError
 from inference.language import budget, language_model
 from inference.models import ModelCall
@@ -28,6 +28,7 @@ from jobs.models import Heartbeat, Job
 TIMEOUT_SECONDS = 2.0  # seconds for all database checks together
 # This is less than TIMEOUT_SECONDS, so that PostgreSQL names the slow statement.
 STATEMENT_SECONDS = 1.5
+COUNT_SECONDS = 0.5  # to count the texts without a vector
 PING_SECONDS = 0.5  # for each attempt; there are at most two attempts
 MAX_HEARTBEAT_AGE = 60.0  # seconds; a worker writes a heartbeat every ten
 MAX_JOB_WAIT = 300.0  # seconds that a due job may wait
@@ -88,11 +89,7 @@ def _redis_client(url: str) -> redis.Redis:
 def check_database() -> dict[str, HealthCheck]:
     """Run every check of the database; a check that fails explains the checks after it."""
     began = time.monotonic()
-    with connection.cursor() as cursor:
-        # The timeout is local to the transaction, because a pooled connection must not keep
-        # it.
-        milliseconds = int(STATEMENT_SECONDS * 1000)
-        cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
+    _limit_statements(STATEMENT_SECONDS)
     took = (time.monotonic() - began) * 1000
     checks = {
         "database": HealthCheck(True, f"PostgreSQL answers in {took:.1f} ms"),
@@ -107,12 +104,19 @@ def check_database() -> dict[str, HealthCheck]:
         "dead_letters": check_dead_letters(),
         "last_success": check_last_success(beats),
         "embeddings": check_embeddings(),
+        "indexing": check_indexing(),
     }
     if replicas.aliases():
         checks["replicas"] = check_replicas()
     if settings.LANGUAGE_PROVIDER != language_model.NONE:
         checks["language_model"] = check_language_model()
     return checks
+
+
+def _limit_statements(seconds: float) -> None:
+    """Set a timeout for this transaction only, because a pooled connection must not keep it."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
 
 
 class MigrationState:
@@ -185,6 +189,23 @@ def check_embeddings() -> HealthCheck:
         f"searches use {used}, configured is {configured}: `manage.py reembed` changes it, "
         "and its job tells how far it is",
     )
+
+
+def check_indexing() -> HealthCheck:
+    """Count the texts without a vector; always pass, because words find them already."""
+    try:
+        with transaction.atomic():
+            _limit_statements(COUNT_SECONDS)
+            missing = missing_vectors.count_missing()
+    except OperationalError:
+        detail = f"texts without a vector are too many to count in {COUNT_SECONDS} s"
+        return HealthCheck(True, detail, {"missing": None})
+    except InferenceError as error:
+        detail = f"the settings name no embedding model: {error}"
+        return HealthCheck(True, detail, {"missing": None})
+    finally:
+        _limit_statements(STATEMENT_SECONDS)
+    return HealthCheck(True, f"{missing} texts have no vector", {"missing": missing})
 
 
 def check_replicas() -> HealthCheck:

@@ -72,6 +72,12 @@ class _HealthCollector(Collector):
                 "Failed jobs that wait for a retry or discard.",
                 failed.more["count"],
             )
+        if (texts := checks.get("indexing")) and texts.more["missing"] is not None:
+            yield GaugeMetricFamily(
+                "memory_texts_without_vector",
+                "Memories and entries that no search finds by meaning yet.",
+                texts.more["missing"],
+            )
         if last := checks.get("last_success"):
             stages = GaugeMetricFamily(
                 "memory_last_success_timestamp_seconds",

@@ -16,8 +16,10 @@ urlpatterns = [
     path("metrics", views.MetricsView.as_view()),
     path("api/schema", views.SchemaView.as_view(), name="schema"),
     path("api/docs", views.DocsView.as_view()),
-    path("api/v1/", include("access.urls")),
+    # The name of a project may have slashes, so `projects/{id}/indexing` of the memories
+    # comes before `projects/{id}`.
     path("api/v1/", include("memories.urls")),
+    path("api/v1/", include("access.urls")),
     path("api/v1/", include("playbook.urls")),
     path("api/v1/", include("ace.urls")),
     path("api/v1/", include("context.urls")),

@@ -179,6 +179,15 @@ class BatchItemOut(ReceiptOut):
 
 class BatchOut(serializers.Serializer[Any]):
     results = BatchItemOut(many=True)
+    job_id = serializers.UUIDField(
+        allow_null=True,
+        help_text="The job that embeds those memories whose receipts say "
+        '`"semantic": false`. Null if there are none, and for a key that is bound to a '
+        "user, which reads no jobs.",
+    )
+    waiting = serializers.IntegerField(
+        help_text="How many of the memories had no vector yet when the answer was written."
+    )
 
 
 class MemoryChangeOut(serializers.ModelSerializer[MemoryChange]):

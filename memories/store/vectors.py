@@ -20,7 +20,10 @@ log = structlog.get_logger(__name__)
 
 # A larger batch is stored without vectors, and a job embeds it later.
 MAX_INLINE = 20
-LONG = "not embedded yet: a job embeds long texts"
+# The beginning of each note on a memory that is stored without a vector.
+NOT_YET = "not embedded yet"
+LONG = f"{NOT_YET}: a job embeds long texts"
+LARGE_BATCH = f"{NOT_YET}: a job embeds large batches"
 
 
 class InlineVector(NamedTuple):
@@ -42,9 +45,7 @@ def embed_short(texts: Sequence[str]) -> list[InlineVector]:
         embedded = iter(active_model.embed_with(model, short))
     except InferenceError as error:
         log.warning("embedding_deferred", error=str(error))
-        return [InlineVector(note=f"not embedded yet, a job will: {error}")] * len(
-            texts
-        )
+        return [InlineVector(note=f"{NOT_YET}, a job will: {error}")] * len(texts)
     return [
         InlineVector(next(embedded)) if len(part) == 1 else InlineVector(note=LONG)
         for part in parts

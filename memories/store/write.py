@@ -86,7 +86,7 @@ def prepare(project: Project, items: Sequence[Draft], caller: Caller) -> Prepare
             refusals[position] = refusal
     rows = _build_rows(project, accepted)
     if len(items) > vectors.MAX_INLINE:
-        notes = dict.fromkeys(accepted, "not embedded yet: a job embeds large batches")
+        notes = dict.fromkeys(accepted, vectors.LARGE_BATCH)
         return PreparedBatch(project, caller, accepted, rows, refusals, notes=notes)
     fresh = [p for p, draft in accepted.items() if not _is_known(project, draft)]
     # The texts are embedded in this thread, because handing them to another thread takes

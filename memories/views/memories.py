@@ -21,10 +21,12 @@ from memories.read import retrieve
 from memories.serializers import drafts as draft_forms
 from memories.serializers import memories as memory_forms
 from memories.serializers import search as search_forms
+from memories.serializers.missing_vectors import WaitQuery
 from memories.store import memory_types, write
 from memories.store.drafts import Draft
 from memories.store.receipt import Receipt
-from memories.views.answers import batch_answer, detail_response, receipt_answer
+from memories.views.answers import detail_response, receipt_answer
+from memories.views.batches import build_batch, wait_for_batch
 from projects.models import Project
 
 
@@ -84,19 +86,26 @@ class MemoriesView(ProjectView):
 
 class MemoryBatchView(ProjectView):
     self_guarded: ClassVar[frozenset[str]] = EVERY_FIELD
+    query_methods: ClassVar[frozenset[str]] = frozenset({"POST"})
     body_items = "memories"
 
     @extend_schema(
         operation_id="memories_batch",
+        parameters=[WaitQuery],
         request=draft_forms.CreateMemories,
         responses=memory_forms.BatchOut,
     )
     def post(self, request: Request) -> Response:
         """Store up to 500 memories; each item has its own receipt and status."""
+        seconds = self.query(WaitQuery)["wait"]
         data = self.body(draft_forms.CreateMemories)
         project = self.project(data)
-        if answer := self.replay(project.pk):
-            return answer
+        answer = self.replay(project.pk) or self.store(data, project)
+        if seconds and answer.status_code == 200:
+            wait_for_batch(answer.data, project, seconds)
+        return answer
+
+    def store(self, data: dict[str, Any], project: Project) -> Response:
         accepted, refusals = self.parse(data["memories"], project)
         prepared = write.prepare(project, list(accepted.values()), self.caller)
 
@@ -106,7 +115,7 @@ class MemoryBatchView(ProjectView):
             stored = [each.memory for each in by_position.values() if each.memory]
             prefetch_related_objects(stored, "file_links__file")
             in_order = [by_position[position] for position in sorted(by_position)]
-            return 200, {"results": [batch_answer(receipt) for receipt in in_order]}
+            return 200, build_batch(in_order, project, self.caller)
 
         return self.run_once(project.pk, act)
 

@@ -61,6 +61,7 @@ class TestReadyz:
             "dead_letters",
             "last_success",
             "embeddings",
+            "indexing",
         ]
 
     @pytest.mark.usefixtures("_alive")
