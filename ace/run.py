@@ -116,7 +116,7 @@ def _start(
         notes = (secret_policy.describe(kinds), *notes)
     draft = replace(draft, notes=(*notes, *draft.notes), scope=scope)
     batch = store_write.prepare(project, [draft], caller)
-    for refusal in batch.refusals.values():
+    if refusal := batch.items[0].refusal:
         raise refusal
     run = AceRun(
         project=project,
@@ -133,7 +133,7 @@ def _start(
 @write
 def _commit(
     run: AceRun,
-    batch: store_write.PreparedBatch,
+    batch: store_write.Batch,
     caller: Caller,
     *,
     identity: idempotency.RequestIdentity | None,
