@@ -162,6 +162,7 @@ TABLE = [
         filled(policy="manual"),
         lowest=OWNER,
     ),
+    Route("GET", f"{PROJECT}/indexing", ("project_id",)),
     Route("GET", f"{PROJECT}/members", ("project_id",)),
     Route(
         "POST",
