@@ -15,6 +15,7 @@ from common.db import Statement
 from common.text import overlap as word_overlap
 from common.text import plain_text
 from common.text.contradiction import disagreement
+from common.text.contradiction.rule_opposition import find_opposition
 from common.text.overlap import WordOverlap
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
@@ -247,9 +248,7 @@ def why_not_one(memory: Memory, other: Memory) -> str | None:
 def _reason_by_words(memory: Memory, other: Memory, overlap: WordOverlap) -> str | None:
     if statement := overlap.own_statement:
         return f"statement: {statement}"
-    return _field_difference(memory, other) or disagreement.reason_to_keep_apart(
-        *overlap.sides
-    )
+    return _field_difference(memory, other) or _text_difference(*overlap.sides)
 
 
 def _compare_words(
@@ -331,8 +330,13 @@ def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarit
         memory=other,
         similarity=round(similarity, 4),
         why_not_merged=_field_difference(memory, other)
-        or disagreement.reason_to_keep_apart(memory.text, other.text),
+        or _text_difference(memory.text, other.text),
     )
+
+
+def _text_difference(one: str, other: str) -> str | None:
+    """Return what two similar texts disagree about, as facts or as rules."""
+    return disagreement.reason_to_keep_apart(one, other) or find_opposition(one, other)
 
 
 def _field_difference(memory: Memory, other: Memory) -> str | None:

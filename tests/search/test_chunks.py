@@ -251,6 +251,26 @@ class TestOneTextTwoExperiences:
         assert PossibleDuplicate.objects.filter(memory=second).count() == 1
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("cents", "floats"),
+        ("memory", "disk"),
+        ("utc", "localtime"),
+        ("five", "seven"),
+    ],
+)
+def test_another_choice_in_the_same_place_is_shown_to_a_person(remember, one, other):
+    """A choice that a merge would lose: quantities, kinds of a value, places."""
+    rest = " ".join(f"word{n}" for n in range(60))
+    remember(f"Store the amounts of the ledger in {one}. {rest}")
+
+    second = remember(f"Store the amounts of the ledger in {other}. {rest}")
+
+    assert not second.is_duplicate
+    assert PossibleDuplicate.objects.filter(memory=second).count() == 1
+
+
 def test_a_long_entry_has_a_vector_for_each_chunk(alice_api, project, run_jobs):
     body = {"project_id": str(project.pk), "category": "gotchas"}
     content = " ".join(f"Rename{n} the field in step{n}." for n in range(60))
