@@ -27,6 +27,7 @@ _EXCLUDED = r"(?:^|(?<=\s))-(?!-|[^\W\d][^\w-])(\S{3,100})(?=\s|$)"
 # A word of a name; camelCase words are flags (`-DskipTests`).
 _PLAIN = re.compile(r"\w[^\WA-Z]*|[^\Wa-z]+")
 _PUNCTUATION = ".,:;!?"
+_SIGNS = re.compile(r"[-–—\"'`´“”„‘’«»()\[\]{}<>|*#=]")  # noqa: RUF001
 # Phrases are taken out first, because a dash within quotes is not an operator.
 _OPERATOR = re.compile(f"{_PHRASE.pattern}|{_EXCLUDED}")
 # The database checks each operator in every row that passes the other operators. Nobody
@@ -49,6 +50,16 @@ class ParsedQuery:
     exclusions: tuple[str, ...] = ()
 
     @property
+    def embedded(self) -> str:
+        """The text for the vector: the words without quotes, dashes and brackets.
+
+        These signs move a vector, although they say little of what is meant: without them,
+        a pasted line of code or of a log finds the same rows as its bare words
+        (docs/ranking.md, "Query syntax").
+        """
+        return " ".join(_SIGNS.sub(" ", self.ranked).split()) or self.ranked
+
+    @property
     def is_plain(self) -> bool:
         return not (self.phrases or self.exclusions)
 
@@ -63,8 +74,8 @@ class Condition(NamedTuple):
 def parse(query: str, syntax: Syntax) -> ParsedQuery:
     """Take `"quoted phrases"` and `-words` out of a query with operators.
 
-    A plain query is left as it is. The words of a phrase also count for the ranking. Prose has no operators. A query
-    that has only excluded words has no operators either.
+    A plain query is left as it is. The words of a phrase also count for the ranking. Prose
+    has no operators. A query that has only excluded words has no operators either.
     """
     if syntax == "plain":
         return ParsedQuery(query)

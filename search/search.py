@@ -116,7 +116,7 @@ def begin_vector(
     """Start to embed a query in another thread, if the search mode needs a vector."""
     if mode == "keyword":
         return None
-    return active_model.begin_query(parse_query.parse(query, syntax).ranked)
+    return active_model.begin_query(parse_query.parse(query, syntax).embedded)
 
 
 def begin(

@@ -31,7 +31,7 @@ _SPEAKERS = re.compile(
     r"(?<![\w\"'`:/.·-])(?:(?:system|assistant|developer|human) {0,3}:)+(?![:/\\])",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"(\w)(\w+) {0,3}:")
+_SPEAKER = re.compile(r"\b(\w)(\w{1,12}) {0,3}:")
 
 _MARK_UP = "it has the mark-up of a tool call"
 

@@ -47,7 +47,7 @@ def extract(text: str) -> str:
     words = re.finditer(r"\w+", line)
     return snippets.extract(
         line, [Mark(word.start(), word.end(), word[0], 1.0) for word in words]
-    )
+    ).html
 
 
 def text_of_html(page: str) -> str:

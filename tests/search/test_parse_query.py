@@ -24,6 +24,21 @@ class TestPlainText:
         assert parse_query.parse(typed, "plain") == ParsedQuery(typed)
 
 
+class TestTheEmbeddedText:
+    @pytest.mark.parametrize(
+        ("typed", "embedded"),
+        [
+            ('Handle "fatal" error -- now', "Handle fatal error now"),
+            ("KeyError: 'user_id' in src/auth.py", "KeyError: user_id in src/auth.py"),
+            ("print(f[`a`])", "print f a"),
+            ("plain words", "plain words"),
+            ("--", "--"),
+        ],
+    )
+    def test_it_has_no_quotes_dashes_and_brackets(self, typed, embedded):
+        assert parse_query.parse(typed, "plain").embedded == embedded
+
+
 class TestParse:
     @pytest.mark.parametrize(
         ("typed", "parsed"),

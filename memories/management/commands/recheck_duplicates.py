@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--apply", action="store_true", help="release them")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        projects = Project.objects.order_by("pk")
+        projects = Project.objects.visible_to(SYSTEM).order_by("pk")
         if options["project"]:
             projects = projects.filter(name=options["project"])
         found = released = 0
