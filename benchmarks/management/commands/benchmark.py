@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable
 from pathlib import Path
+from subprocess import CalledProcessError
 from types import ModuleType
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from benchmarks.measures import (
     conversation_quality,
@@ -25,10 +28,12 @@ from benchmarks.measures import (
     write_rate,
 )
 from benchmarks.options import BenchmarkOptions
+from benchmarks.product import own_database
 
 # Each module has HELP. It also has the functions run(options), which returns JSON,
 # table(JSON), which returns rows, and remarks(JSON), which returns lines. A module that
 # takes more arguments has arguments(parser).
+IN_PLACE = "--in-place"
 BENCHMARKS: dict[str, ModuleType] = {
     "search": search_quality,
     "conversation": conversation_quality,
@@ -46,7 +51,7 @@ BENCHMARKS: dict[str, ModuleType] = {
 
 
 class Command(BaseCommand):
-    help = "Run a benchmark in a project that is deleted afterwards."
+    help = "Run a benchmark in a database of its own, which is dropped afterwards."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         names = parser.add_subparsers(dest="benchmark", required=True)
@@ -61,12 +66,20 @@ class Command(BaseCommand):
                 "--json", type=Path, help="write the numbers to this file"
             )
             subparser.add_argument(
-                "--keep", action="store_true", help="keep the project"
+                "--keep", action="store_true", help="keep the database, and name it"
+            )
+            subparser.add_argument(
+                IN_PLACE,
+                action="store_true",
+                help="use the database of the settings, and keep nothing in it",
             )
             if hasattr(module, "arguments"):
                 module.arguments(subparser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["in_place"]:
+            self.run_apart(keep=options["keep"])
+            return
         module = BENCHMARKS[options["benchmark"]]
         result = module.run(BenchmarkOptions(options["data"], options["keep"], options))
         self.stdout.write(align_columns(module.table(result)))
@@ -74,6 +87,21 @@ class Command(BaseCommand):
             self.stdout.write(remark)
         if options["json"]:
             options["json"].write_text(json.dumps(result, indent=2) + "\n")
+
+    def run_apart(self, *, keep: bool) -> None:
+        """Run this command again, in a database of its own."""
+        try:
+            with own_database.create(keep=keep) as own:
+                own_database.run([*sys.argv[1:], IN_PLACE], own.environment)
+                if keep:
+                    self.stdout.write(f"The database {own.name} is kept.")
+        except CalledProcessError as error:
+            sys.exit(error.returncode)
+        except DatabaseError as error:
+            raise CommandError(
+                f"No database could be made for the benchmark: {error} Give the user of "
+                f"DATABASE_URL the right CREATEDB, or add {IN_PLACE}."
+            ) from error
 
 
 def align_columns(rows: Iterable[list[str]]) -> str:

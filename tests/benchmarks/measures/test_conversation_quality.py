@@ -135,7 +135,7 @@ class TestCommand:
     def test_it_compares_the_lanes_with_the_other_bm25(self, data, tmp_path):
         numbers, out = tmp_path / "numbers.json", StringIO()
         paths = [f"--data={data}", f"--json={numbers}"]
-        call_command("benchmark", "conversation", *paths, stdout=out)
+        call_command("benchmark", "conversation", "--in-place", *paths, stdout=out)
 
         result = json.loads(numbers.read_text())
         opening, reply = result["sets"]
@@ -148,4 +148,6 @@ class TestCommand:
 
     def test_it_says_where_recordings_are_expected(self, tmp_path):
         with pytest.raises(CommandError, match="no recorded run"):
-            call_command("benchmark", "conversation", f"--data={tmp_path}")
+            call_command(
+                "benchmark", "conversation", "--in-place", f"--data={tmp_path}"
+            )

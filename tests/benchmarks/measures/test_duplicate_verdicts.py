@@ -46,7 +46,12 @@ class TestCommand:
         numbers = tmp_path / "numbers.json"
 
         call_command(
-            "benchmark", "dedup", f"--data={data}", f"--json={numbers}", stdout=out
+            "benchmark",
+            "dedup",
+            "--in-place",
+            f"--data={data}",
+            f"--json={numbers}",
+            stdout=out,
         )
 
         rows = json.loads(numbers.read_text())["pairs"]
@@ -68,7 +73,9 @@ class TestCommand:
         (data / "dedup" / "wrong.jsonl").write_text('{"a": "x"}\n')
 
         with pytest.raises(CommandError, match=r"wrong\.jsonl:1"):
-            call_command("benchmark", "dedup", f"--data={data}", stdout=StringIO())
+            call_command(
+                "benchmark", "dedup", "--in-place", f"--data={data}", stdout=StringIO()
+            )
 
 
 class TestVerdicts:

@@ -45,6 +45,7 @@ def benchmark(data, tmp_path):
         call_command(
             "benchmark",
             "learning",
+            "--in-place",
             f"--data={data}",
             f"--json={numbers}",
             *arguments,

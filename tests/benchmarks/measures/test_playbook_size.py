@@ -44,6 +44,7 @@ def benchmark(data, tmp_path):
         call_command(
             "benchmark",
             "growth",
+            "--in-place",
             f"--data={data}",
             f"--json={numbers}",
             *arguments,

@@ -44,6 +44,7 @@ def benchmark(data, tmp_path):
         call_command(
             "benchmark",
             name,
+            "--in-place",
             f"--data={where or data}",
             f"--json={numbers}",
             *arguments,

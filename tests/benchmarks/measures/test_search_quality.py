@@ -52,6 +52,7 @@ def benchmark(data, tmp_path):
         call_command(
             "benchmark",
             "search",
+            "--in-place",
             f"--data={data}",
             f"--json={tmp_path / 'numbers.json'}",
             *arguments,
@@ -113,7 +114,7 @@ class TestCommand:
         empty.mkdir()
 
         with pytest.raises(CommandError, match="holds no collection"):
-            call_command("benchmark", "search", f"--data={empty}")
+            call_command("benchmark", "search", "--in-place", f"--data={empty}")
 
 
 class TestBestThreshold:
