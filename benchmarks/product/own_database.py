@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import redis
@@ -89,8 +89,8 @@ def _last_redis_database(url: str) -> str:
         count = REDIS_DATABASES
     parts = urlsplit(url)
     if parts.scheme == "unix":
-        return urlunsplit(parts._replace(query=f"db={count - 1}"))
-    return urlunsplit(parts._replace(path=f"/{count - 1}"))
+        return f"unix://{parts.netloc}{parts.path}?db={count - 1}"
+    return parts._replace(path=f"/{count - 1}").geturl()
 
 
 def _drop_left_overs() -> None:

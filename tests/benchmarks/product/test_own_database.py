@@ -84,3 +84,15 @@ def test_a_failure_of_the_program_is_raised(tmp_path, monkeypatch, settings):
         own_database.run(["benchmark"], os.environ)
 
     assert error.value.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "own"),
+    [
+        ("redis://:pw@127.0.0.1:1/0", "redis://:pw@127.0.0.1:1/15"),
+        ("unix:///run/redis.sock?db=0", "unix:///run/redis.sock?db=15"),
+    ],
+)
+def test_it_uses_the_last_database_of_redis(url, own):
+    """Nobody listens at these addresses, and so the usual number of databases counts."""
+    assert own_database._last_redis_database(url) == own
