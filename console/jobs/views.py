@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.generic import View
@@ -14,6 +16,9 @@ from common.admin.panels import Panel, list_link, short_text, time_tag
 from common.caller import Role
 from console.jobs import schedules
 from console.project_page import ProjectPage
+from inference.embedding import reembed
+from inference.embedding.reembed import ModelChange
+from inference.errors import InferenceError
 
 
 class SchedulesPage(ProjectPage):
@@ -33,7 +38,24 @@ class SchedulesPage(ProjectPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         at = schedules.heartbeats()
-        return self.show(panels=[_schedules_panel(at), _successes_panel(at)])
+        return self.show(
+            panels=[_schedules_panel(at), _successes_panel(at)],
+            model_change=_model_change(),
+        )
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Start the change to the configured embedding model."""
+        job = reembed.start(self.caller)
+        messages.success(request, f"The change of the model is job {job.pk}.")
+        return redirect("console:schedules")
+
+
+def _model_change() -> ModelChange | None:
+    """Return the change of the model; None if the settings name no model that works."""
+    try:
+        return reembed.describe_change()
+    except InferenceError:
+        return None
 
 
 def _schedules_panel(at: Any) -> Panel:

@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from audit import trail
 from common import locks
-from common.caller import SYSTEM
+from common.caller import SYSTEM, Caller
 from common.db import write
 from common.ids import lowest_id_at
 from inference.embedding import active_model, embedder, model_record, row_vectors
@@ -177,8 +177,27 @@ class ReembedAttempt:
         return rows.exclude(pk__in=list(self.refusals))
 
 
+@dataclass(frozen=True)
+class ModelChange:
+    """The active model, the configured one, and the job that changes to it, if there is one."""
+
+    active: str
+    configured: str
+    job: Job | None
+
+    @property
+    def is_due(self) -> bool:
+        return self.active != self.configured
+
+
+def describe_change() -> ModelChange:
+    """Describe the change to the configured model; raises InferenceError."""
+    job = Job.objects.filter(kind=KIND).unfinished().order_by("pk").first()
+    return ModelChange(active_model.get().name, embedder.from_settings().name, job)
+
+
 @write
-def start() -> Job:
+def start(caller: Caller = SYSTEM) -> Job:
     """Start the change to the configured model, or return the job that already makes the change.
 
     A running change to another model is cancelled. The vectors of that model are removed
@@ -193,13 +212,13 @@ def start() -> Job:
     job = queue.enqueue(KIND, key=KIND, args={"model": model})
     if job is None:  # another process was faster
         return unfinished.get()
-    _audit("embeddings.change", job, active_model.get().name)
+    _audit("embeddings.change", job, active_model.get().name, caller)
     return job
 
 
-def _audit(verb: str, job: Job, old: str) -> None:
+def _audit(verb: str, job: Job, old: str, caller: Caller = SYSTEM) -> None:
     trail.record(
-        SYSTEM,
+        caller,
         verb,
         object_type="job",
         object_id=job.pk,

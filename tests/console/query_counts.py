@@ -198,7 +198,7 @@ QUERIES = {
     "console:playbook revision": 11,
     "console:playbook revision show=differences": 11,
     "console:playbook revision show=entries": 10,
-    "console:schedules": 5,
+    "console:schedules": 6,
     "console:search": 6,
     "console:search query": 10,
     "console:search query explain": 11,

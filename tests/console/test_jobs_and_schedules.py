@@ -9,9 +9,13 @@ from celery import current_app
 from django.urls import reverse
 from django.utils import timezone
 
+from audit.models import AuditEvent
 from common.caller import Role
+from inference.embedding import model_record
 from jobs import tasks
 from jobs.models import Heartbeat, Job
+from memories.store import write
+from memories.store.drafts import Draft
 from tests.admin.test_actions import do
 from tests.admin.test_lists import queries_of
 
@@ -110,4 +114,49 @@ class TestSchedules:
         made = queries_of(superuser, SCHEDULES)
 
         assert sum("jobs_heartbeat" in query for query in made) == 1
-        assert len(made) <= 5, made
+        assert len(made) <= 6, made
+
+
+class TestTheEmbeddingModel:
+    @pytest.fixture(autouse=True)
+    def _processes_know_at_once(self, monkeypatch):
+        monkeypatch.setattr(model_record, "CACHE_SECONDS", -1.0)
+        model_record.forget()
+
+    @pytest.fixture
+    def configured(self, settings, remembered):
+        settings.EMBEDDING_DIMENSIONS = 64
+        return "fake@64"
+
+    @pytest.fixture
+    def remembered(self, project, alice):
+        draft = Draft("The deploy waits for a lock.", memory_type="learning")
+        return write.store(project, draft, alice).memory
+
+    def test_no_button_is_shown_while_the_settings_name_the_active_one(
+        self, admin_client, remembered
+    ):
+        html = admin_client.get(SCHEDULES).content.decode()
+
+        assert "Searches use <code>fake</code>." in html
+        assert "Embed all texts" not in html
+
+    def test_a_button_starts_the_change_and_the_page_shows_its_progress(
+        self, admin_client, configured, remembered, run_jobs
+    ):
+        before = admin_client.get(SCHEDULES).content.decode()
+        assert f"Embed all texts with {configured}" in before
+
+        after = admin_client.post(SCHEDULES, follow=True).content.decode()
+
+        job = Job.objects.get(kind="reembed")
+        assert f"The change of the model is job {job.pk}." in after
+        assert "The change</a> is waiting" in after
+        event = AuditEvent.objects.get(verb="embeddings.change")
+        assert event.actor == "user:admin"
+        run_jobs()
+        assert remembered.vectors.filter(model=configured).exists()
+
+    def test_whoever_does_not_own_the_installation_may_not(self, curator, configured):
+        assert curator.post(SCHEDULES).status_code == 403
+        assert not Job.objects.filter(kind="reembed").exists()
