@@ -63,6 +63,9 @@ MIN_SHARE = 0.85
 # Two reports of one goal have another result if they share less than this of their words.
 MIN_RESULT_SHARE = 0.7
 ANY_COSINE = -1.0
+# Two long texts are compared word by word if their chunks have this similarity on average.
+# Texts that say the same in another order have more than 0.8 (`benchmark long`).
+ALIKE = 0.6
 # A memory has more than one chunk. Short and long memories are compared in other ways.
 IS_LONG = Exists(MemoryVector.objects.filter(memory=OuterRef("pk"), chunk=1))
 
@@ -222,7 +225,10 @@ def find_similar_long(
     for each in near:
         total.update(each.scores)
     total.pop(memory.pk, None)
-    rows = rows.filter(IS_LONG, pk__in=list(total)).exclude(pk__in=_decided_ids(memory))
+    alike = [pk for pk, sum_ in total.items() if sum_ >= ALIKE * len(vectors)]
+    if not alike:
+        return []
+    rows = rows.filter(IS_LONG, pk__in=alike).exclude(pk__in=_decided_ids(memory))
     peers = set(rows.values_list("pk", flat=True))
     nearest = [pk for pk, _ in total.most_common() if pk in peers][:MAX_NEIGHBOURS]
     others = {row.pk: row for row in rows.light().filter(pk__in=nearest)}
