@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+TURNS = "turns.jsonl"  # beside `questions.jsonl`, in a folder of conversations
 FILES = ("corpus.jsonl", "queries.jsonl", "qrels.tsv")
 
 
@@ -16,18 +17,22 @@ class CorpusDocument:
     id: str
     title: str
     text: str
+    # The conversation to which a turn belongs.
+    part: str = ""
 
 
 @dataclass(frozen=True)
 class JudgedQuery:
     """A query with the grades of its judged documents.
 
-    A query without an answer has no grades.
+    A query without an answer has no grades. A query with a `part` searches only the
+    documents of this part.
     """
 
     id: str
     text: str
     grades: dict[str, float]
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class JudgedCollection:
 
 
 def load_collection(folder: Path) -> JudgedCollection:
+    if (folder / TURNS).exists():
+        return _load_conversations(folder)
     grades: dict[str, dict[str, float]] = {}
     for query, document, grade in _judgements(folder / "qrels.tsv"):
         if grade > 0:
@@ -55,6 +62,34 @@ def load_collection(folder: Path) -> JudgedCollection:
             for row in _rows(folder / "queries.jsonl")
         ],
     )
+
+
+def _load_conversations(folder: Path) -> JudgedCollection:
+    """Load conversations: a document is a turn, and a question searches its conversation."""
+    return JudgedCollection(
+        name=folder.name,
+        documents=[
+            CorpusDocument(
+                row["id"], "", f"{row['speaker']}: {row['text']}", part=row["conv"]
+            )
+            for row in _rows(folder / TURNS)
+        ],
+        queries=[
+            JudgedQuery(
+                row["qid"],
+                row["question"],
+                dict.fromkeys(row["evidence"], 1.0),
+                part=row["conv"],
+            )
+            for row in _rows(folder / "questions.jsonl")
+        ],
+    )
+
+
+def conversation_folders(data: Path) -> list[Path]:
+    """Return the folders `DIR/conversations/*` that have turns and questions."""
+    found = (data / "conversations").glob(f"*/{TURNS}")
+    return sorted(path.parent for path in found)
 
 
 def collection_folders(data: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
 from inference.embedding import active_model
 from memories.maintenance import embedding_job
+from memories.queries import Filters
 from memories.read import search
 from memories.store import write
 from memories.store.drafts import Draft
@@ -76,19 +78,50 @@ class ScoreThreshold:
 
 
 @dataclass(frozen=True)
+class HybridLead:
+    """The mean difference of nDCG@10 to the better lane, with its 95 % interval."""
+
+    over: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class CollectionResult:
     collection: JudgedCollection
     answers: dict[str, list[QueryAnswer]]
     notes: Counter[str] = field(default_factory=Counter)
 
+    def ndcgs(self, lane: str) -> list[float]:
+        """Return nDCG@10 of each judged query."""
+        return [
+            quality_metrics.ndcg(found.ranking, found.query.grades, depth=DEPTH)
+            for found in self._judged(lane)
+        ]
+
     def ndcg(self, lane: str) -> float:
+        return quality_metrics.mean(self.ndcgs(lane))
+
+    def recall(self, lane: str, depth: int) -> float:
         return quality_metrics.mean(
             [
-                quality_metrics.ndcg(found.ranking, found.query.grades, depth=DEPTH)
-                for found in self.answers[lane]
-                if found.query.grades
+                quality_metrics.recall(found.ranking[:depth], found.query.grades)
+                for found in self._judged(lane)
             ]
         )
+
+    def _judged(self, lane: str) -> list[QueryAnswer]:
+        return [found for found in self.answers[lane] if found.query.grades]
+
+    @property
+    def lead(self) -> HybridLead:
+        """How far the hybrid search is ahead of its better lane."""
+        better = max(("keyword", "semantic"), key=self.ndcg)
+        pairs = zip(self.ndcgs("hybrid"), self.ndcgs(better), strict=True)
+        differences = [hybrid - lane for hybrid, lane in pairs]
+        low, high = quality_metrics.bootstrap_interval(differences)
+        return HybridLead(better, quality_metrics.mean(differences), low, high)
 
     def ms(self, lane: str, share: float) -> float:
         return quality_metrics.percentile(
@@ -96,8 +129,17 @@ class CollectionResult:
         )
 
 
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--collections", help="names, parted by commas; default: all")
+
+
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    folders = corpora.collection_folders(options.data)
+    folders = [
+        *corpora.collection_folders(options.data),
+        *corpora.conversation_folders(options.data),
+    ]
+    if chosen := options.extra.get("collections"):
+        folders = [each for each in folders if each.name in chosen.split(",")]
     if not folders:
         raise CommandError(
             f"{options.data} holds no collection (search/NAME/corpus.jsonl). Name a "
@@ -118,6 +160,15 @@ def table(result: dict[str, Any]) -> Iterator[list[str]]:
 
 def remarks(result: dict[str, Any]) -> Iterator[str]:
     for row in result["collections"]:
+        lead = row["lead"]
+        yield (
+            f"{row['name']}: hybrid minus {lead['over']} {lead['mean']:+.3f} "
+            f"[{lead['low']:+.3f}, {lead['high']:+.3f}]; recall@5 and @10: "
+            + ", ".join(
+                f"{lane} {row['recall@5'][lane]:.3f} {row['recall@10'][lane]:.3f}"
+                for lane in LANES
+            )
+        )
         for what, count in row["notes"].items():
             yield f"{row['name']}: {count} {what}"
         if best := row["min_score"]:
@@ -187,6 +238,7 @@ def draft_of(document: CorpusDocument, seen: set[str], notes: Counter[str]) -> D
         memory_type="codebase_knowledge",
         agent_id="benchmark",
         source="import",
+        tags=(document.part,) if document.part else (),
     )
     if draft.similarity_hash not in seen:
         seen.add(draft.similarity_hash)
@@ -200,7 +252,10 @@ def run_query(
     project: Project, query: JudgedQuery, lane: str, ids: dict[Any, str]
 ) -> QueryAnswer:
     """Search as a caller does. Remove the document that is the query from the hits."""
-    request = search.MemorySearch(query.text, limit=DEPTH + 1, **LANES[lane])
+    filters = Filters(tags=(query.part,) if query.part else ())
+    request = search.MemorySearch(
+        query.text, limit=DEPTH + 1, filters=filters, **LANES[lane]
+    )
     # Clear the cache, so that every mode takes the time to embed the query.
     active_model.forget_queries()
     started = time.perf_counter()
@@ -244,6 +299,13 @@ def _result(result: CollectionResult) -> dict[str, Any]:
     return {
         "name": result.collection.name,
         **{lane: round(result.ndcg(lane), 4) for lane in LANES},
+        **{
+            f"recall@{depth}": {
+                lane: round(result.recall(lane, depth), 4) for lane in LANES
+            }
+            for depth in (5, 10)
+        },
+        "lead": vars(result.lead),
         "documents": len(result.collection.documents),
         "judged_queries": len(judged),
         "p50_ms": {lane: round(result.ms(lane, 0.5), 1) for lane in LANES},

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+RESAMPLES, SEED = 2_000, 0
+
 
 def ndcg(ranking: Sequence[str], grades: Mapping[str, float], *, depth: int) -> float:
     """Return the normalised discounted cumulative gain of the first `depth` ids.
@@ -29,6 +33,17 @@ def dcg(grades: Sequence[float]) -> float:
 def recall(ranking: Sequence[str], grades: Mapping[str, float]) -> float:
     """Return the share of the judged documents that the ranking contains."""
     return len(grades.keys() & set(ranking)) / len(grades) if grades else 0
+
+
+def bootstrap_interval(differences: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean of paired differences, by resampling the pairs."""
+    if not differences:
+        return 0.0, 0.0
+    numbers = np.asarray(differences, dtype=float)
+    rng = np.random.default_rng(SEED)
+    places = rng.integers(0, len(numbers), (RESAMPLES, len(numbers)))
+    low, high = np.percentile(numbers[places].mean(axis=1), [2.5, 97.5])
+    return float(low), float(high)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

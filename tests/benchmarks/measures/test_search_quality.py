@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from benchmarks.datasets.corpora import JudgedQuery
 from benchmarks.measures import search_quality
 from benchmarks.measures.search_quality import QueryAnswer
+from benchmarks.report import quality_metrics
 from memories.models import Memory, MemoryChange
 from memories.store import vectors
 from projects.models import Organization, Project
@@ -115,6 +116,54 @@ class TestCommand:
 
         with pytest.raises(CommandError, match="holds no collection"):
             call_command("benchmark", "search", "--in-place", f"--data={empty}")
+
+
+TURNS = [
+    ("c1", "c1/1", "Ann", "I moved to Lisbon in spring"),
+    ("c1", "c1/2", "Ben", "My boat is called Heron"),
+    ("c2", "c2/1", "Eve", "I moved to Oslo in winter"),
+]
+QUESTIONS = [
+    ("q0", "c1", "Where did Ann move in spring?", ["c1/1"]),
+    ("q1", "c2", "Who moved to Lisbon in spring?", ["c2/1"]),
+]
+
+
+@pytest.mark.django_db(transaction=True)
+class TestConversations:
+    @pytest.fixture(autouse=True)
+    def _conversations(self, data):
+        folder = data / "conversations" / "talk"
+        folder.mkdir(parents=True)
+        names = ("conv", "id", "speaker", "text")
+        turns = [json.dumps(dict(zip(names, row, strict=True))) for row in TURNS]
+        (folder / "turns.jsonl").write_text("\n".join(turns))
+        names = ("qid", "conv", "question", "evidence")
+        rows = [json.dumps(dict(zip(names, row, strict=True))) for row in QUESTIONS]
+        (folder / "questions.jsonl").write_text("\n".join(rows))
+
+    def test_a_question_searches_its_own_conversation(self, benchmark):
+        numbers, table = benchmark("--collections=talk")
+
+        (row,) = numbers["collections"]
+        assert (row["name"], row["documents"], row["judged_queries"]) == ("talk", 3, 2)
+        assert row["hybrid"] == row["recall@5"]["hybrid"] == 1.0
+        assert "talk: hybrid minus " in table
+
+    def test_all_collections_are_measured_if_none_is_chosen(self, benchmark):
+        names = [row["name"] for row in benchmark()[0]["collections"]]
+
+        assert names == ["tiny", "talk"]
+
+
+def test_the_interval_holds_the_mean_and_is_the_same_each_time():
+    differences = [0.0, 0.1, 0.2, -0.1] * 25
+
+    low, high = quality_metrics.bootstrap_interval(differences)
+
+    assert low < 0.05 < high
+    assert (low, high) == quality_metrics.bootstrap_interval(differences)
+    assert quality_metrics.bootstrap_interval([]) == (0.0, 0.0)
 
 
 class TestBestThreshold:
