@@ -97,7 +97,7 @@ class CollectionResult:
         """Return nDCG@10 of each judged query."""
         return [
             quality_metrics.ndcg(found.ranking, found.query.grades, depth=DEPTH)
-            for found in self._answered(lane)
+            for found in self._answers_of(lane)
         ]
 
     def ndcg(self, lane: str) -> float:
@@ -107,11 +107,11 @@ class CollectionResult:
         return quality_metrics.mean(
             [
                 quality_metrics.recall(found.ranking[:depth], found.query.grades)
-                for found in self._answered(lane)
+                for found in self._answers_of(lane)
             ]
         )
 
-    def _answered(self, lane: str) -> list[QueryAnswer]:
+    def _answers_of(self, lane: str) -> list[QueryAnswer]:
         return [found for found in self.answers[lane] if found.query.grades]
 
     @property

@@ -110,10 +110,12 @@ def _lock(name: str) -> bool:
 
 
 def _drop(name: str) -> None:
-    """Drop a database, and end the sessions that a killed program has left in it."""
-    _execute(
-        sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
-    )
+    """Drop a database; PostgreSQL waits some seconds for the end of its sessions.
+
+    WITH (FORCE) is not used: only a superuser may end the sessions of autovacuum, which a
+    plain DROP DATABASE ends by itself.
+    """
+    _execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def _execute(statement: sql.Composed) -> None:
