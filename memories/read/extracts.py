@@ -92,7 +92,6 @@ def _nearest_chunks(memories: Sequence[Memory], vector: Vector) -> dict[uuid.UUI
     return dict(rows)
 
 
-# The SQL is plain. With the ORM, building the statement took longer than running it.
 NEAREST_CHUNKS = """
 SELECT DISTINCT ON (memory_id) memory_id, chunk FROM memories_memoryvector
 WHERE memory_id = ANY(%s) AND model = %s
