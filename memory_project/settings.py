@@ -141,6 +141,7 @@ INSTALLED_APPS = [
     "access",
     "search",
     "memories",
+    "conversations",
     "playbook",
     "context",
     "console",
@@ -197,7 +198,14 @@ DATABASES |= {
 }
 DATABASE_REPLICA_LAG = number("DATABASE_REPLICA_LAG", 0)  # seconds
 DATABASE_ROUTERS = ["common.replicas.ReplicaRouter"]
-REPLICA_APPS = {"projects", "search", "memories", "playbook", "context"}
+REPLICA_APPS = {
+    "projects",
+    "search",
+    "memories",
+    "playbook",
+    "conversations",
+    "context",
+}
 
 # Redis: broker, throttles, cache. It may lose anything at any time.
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,14 @@ class Descendant:
 
 @dataclass
 class ErasureScope:
-    """The ids of the rows to erase, by kind, and the descendants of these rows."""
+    """The ids of the rows to erase, by kind, and the descendants of these rows.
+
+    `selection` is the selection of the purge, as the request names it.
+    """
 
     project_id: uuid.UUID
     cascade: bool
+    selection: Mapping[str, Any] = field(default_factory=dict)
     ids: dict[str, set[uuid.UUID]] = field(default_factory=dict)
     descendants: dict[uuid.UUID, Descendant] = field(default_factory=dict)
 

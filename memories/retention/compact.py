@@ -22,13 +22,13 @@ from memories.lifecycle import derive, lookup
 from memories.lifecycle.derive import Derivation
 from memories.models import Memory, MemoryChange
 from memories.retention import extractive_summary, model_summary
-from memories.retention.extractive_summary import Summary
+from memories.retention.extractive_summary import MergedText
 from memories.scopes import Scope
 from memories.store import claimed_source, drafts, history
 from memories.store.drafts import Draft
 from projects.models import Project
 
-Summarizer = Callable[[Sequence[Memory]], str | Summary]
+Summarizer = Callable[[Sequence[Memory]], str | MergedText]
 
 # How often a memory can be compacted by policy. The results of the last compaction stay.
 MAX_GENERATION = 3
@@ -170,13 +170,13 @@ def _refuse_differing_expiries(sources: Sequence[Memory]) -> None:
         raise ExpiriesDiffer
 
 
-def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> Summary:
+def _summary(sources: Sequence[Memory], summarizer: Summarizer) -> MergedText:
     try:
         summary = summarizer(sources)
     # The caller's function may raise any exception. The sources are unchanged then.
     except Exception as error:
         raise _failure(sources, str(error)) from error
-    summary = Summary(summary) if isinstance(summary, str) else summary
+    summary = MergedText(summary) if isinstance(summary, str) else summary
     # A blank text is stored if it is the caller's own.
     if summary.level and not summary.text.strip():
         raise _failure(sources, "the summary is empty")
@@ -193,7 +193,7 @@ def _failure(sources: Sequence[Memory], cause: str) -> CompactionFailed:
 
 def _draft(
     sources: Sequence[Memory],
-    summary: Summary,
+    summary: MergedText,
     target: Scope,
     caller: Caller,
     options: CompactionOptions,
@@ -246,7 +246,7 @@ def _tags(sources: Iterable[Memory]) -> list[str]:
     return [tag for memory in sources for tag in memory.tags]
 
 
-def _notes(summary: Summary) -> tuple[str, ...]:
+def _notes(summary: MergedText) -> tuple[str, ...]:
     level = (f"summary: {summary.level}",) if summary.level else ()
     return (*level, *summary.notes)
 
@@ -259,7 +259,7 @@ def _metadata(sources: Sequence[Memory]) -> dict[str, Any]:
     return merged
 
 
-def _record(sources: Sequence[Memory], summary: Summary) -> dict[str, Any]:
+def _record(sources: Sequence[Memory], summary: MergedText) -> dict[str, Any]:
     """Return the record of a compaction.
 
     It has the generation, how a summary was made, and the provenance in which the sources

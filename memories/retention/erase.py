@@ -223,7 +223,7 @@ def _lock_scope(row: Purge, caller: Caller) -> ErasureScope:
 def _erasure_scope(
     project: Project, selection: Selection, caller: Caller, cascade: bool
 ) -> ErasureScope:
-    erasure = ErasureScope(project.pk, cascade)
+    erasure = ErasureScope(project.pk, cascade, selection)
     erasure.add("memory", _select_memories(project, selection, caller))
     handlers.expand_scope(erasure)
     return erasure

@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Summary:
+class MergedText:
     """A summary.
 
     `level` tells how the text was made. For the caller's own text, `level` is empty.
@@ -47,11 +47,11 @@ class Sentence:
     literals: frozenset[str]
 
 
-def shorten(sources: Sequence[str], length: int = MAX_LENGTH) -> Summary:
+def shorten(sources: Sequence[str], length: int = MAX_LENGTH) -> MergedText:
     """Extract sentences. If not even one sentence fits, cut the text off."""
     if text := extract(sources, length):
-        return Summary(text, EXTRACTIVE)
-    return Summary(cut(" ".join(sources), length), CUT)
+        return MergedText(text, EXTRACTIVE)
+    return MergedText(cut(" ".join(sources), length), CUT)
 
 
 def extract(sources: Sequence[str], length: int = MAX_LENGTH) -> str:

@@ -16,7 +16,7 @@ from inference.language import client, prompts
 from inference.language.client import Question
 from inference.language.fence import FencedText, fence_texts
 from memories.retention import extractive_summary
-from memories.retention.extractive_summary import MAX_LENGTH, MODEL, SHORTER, Summary
+from memories.retention.extractive_summary import MAX_LENGTH, MODEL, SHORTER, MergedText
 from projects import model_access
 from projects.models import Project
 
@@ -45,7 +45,9 @@ class Fault:
     detail: str
 
 
-def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
+def summarize(
+    project: Project, sources: Sequence[str], run_id: uuid.UUID
+) -> MergedText:
     """Ask the model for a summary; fall back to extracted sentences.
 
     The fallback is used if the model is unavailable, is over its budget, or repeats a
@@ -61,7 +63,9 @@ def summarize(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Su
         return replace(extractive_summary.shorten(sources), notes=(note,))
 
 
-def _ask_model(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> Summary:
+def _ask_model(
+    project: Project, sources: Sequence[str], run_id: uuid.UUID
+) -> MergedText:
     """Ask the model until the summary has no fault.
 
     Each kind of fault may occur once.
@@ -82,7 +86,7 @@ def _ask_model(project: Project, sources: Sequence[str], run_id: uuid.UUID) -> S
         faults.append(fault)
     is_shorter = "length" in [fault.kind for fault in faults]
     notes = (*_truncation_note(whole), *_loss_note(text, whole))
-    return Summary(text, SHORTER if is_shorter else MODEL, model, notes)
+    return MergedText(text, SHORTER if is_shorter else MODEL, model, notes)
 
 
 def _best(sources: Sequence[str]) -> str:

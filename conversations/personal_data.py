@@ -1,0 +1,164 @@
+"""Register the data of sessions that a purge removes.
+
+A purge of a session or of a user deletes the rows. Only the changelog stays, with its texts
+masked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.redaction import redact, redact_name
+from common.erasure.scope import ErasureScope
+from conversations.models import (
+    AgentMemory,
+    AgentMemoryChange,
+    Message,
+    MessageVector,
+    Session,
+    Summary,
+    SummaryVector,
+)
+from search import statistics
+
+AUTHOR_NAME = "names who did it: an agent, a key or an account"
+SERVICE_VALUE = "made by the service, of no text"
+# {name of the search corpus: its model}
+CORPORA: dict[str, Any] = {"messages": Message, "summaries": Summary}
+
+
+def _name_variants(value: str) -> list[str]:
+    """Return a name as it was written, and as an earlier purge masked it."""
+    return [value, redact(value), redact_name(value)]
+
+
+def _conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
+    """Return the conditions of the sessions and of the agent memories that are selected."""
+    selection = dict(erasure.selection)
+    scope = selection.get("scope") or {}
+    kind = scope.get("kind")
+    if kind == "session":
+        of_key = Q(key=scope["session_id"])
+        user = scope.get("user_id")
+        return (of_key & Q(user_id=user) if user else of_key), None
+    if kind == "user":
+        selection = {"user_id": scope["user_id"]} if "user_id" in scope else {}
+    if "session_id" in selection:
+        return Q(key=selection["session_id"]), None
+    if "user_id" in selection:
+        of_user = Q(user_id__in=_name_variants(selection["user_id"]))
+        return of_user, of_user
+    return None, None
+
+
+def _rows(model: Any, kind: str, path: str = "pk") -> Any:
+    """Return a function that selects the rows of the erased objects of a kind."""
+    return lambda erasure: model.objects.filter(**{f"{path}__in": erasure.ids_of(kind)})
+
+
+def _texts(model: Any) -> Any:
+    """Return a function that selects the rows of the erased sessions."""
+
+    def rows(erasure: ErasureScope) -> Any:
+        return model.objects.light().filter(session__in=erasure.ids_of("session"))
+
+    return rows
+
+
+def _vectors(model: Any, owner: str) -> Any:
+    def rows(erasure: ErasureScope) -> Any:
+        sessions = {f"{owner}__session__in": erasure.ids_of("session")}
+        return model.objects.filter(**sessions).defer("embedding")
+
+    return rows
+
+
+@register
+class ConversationErasure(ErasureHandler):
+    erasable = (
+        ErasableColumns(
+            MessageVector, _vectors(MessageVector, "message"), derived=("embedding",)
+        ),
+        ErasableColumns(
+            Message,
+            _texts(Message),
+            deleted=("parts", "text", "external_id", "metadata"),
+            derived=("content_tsv",),
+        ),
+        ErasableColumns(
+            SummaryVector, _vectors(SummaryVector, "summary"), derived=("embedding",)
+        ),
+        ErasableColumns(
+            Summary, _texts(Summary), deleted=("content",), derived=("content_tsv",)
+        ),
+        ErasableColumns(
+            Session,
+            _rows(Session, "session"),
+            deleted=("key", "user_id", "channel", "title", "metadata"),
+        ),
+        ErasableColumns(
+            AgentMemory,
+            _rows(AgentMemory, "agent_memory"),
+            deleted=("user_id", "profile", "soul", "constraints"),
+        ),
+        ErasableColumns(
+            AgentMemoryChange,
+            _rows(AgentMemoryChange, "agent_memory_change"),
+            {
+                **dict.fromkeys(("user_id", "before_text", "after_text"), redact),
+                "session_key": redact_name,
+            },
+        ),
+    )
+    no_text = {
+        Session: {"agent_id": AUTHOR_NAME},
+        Message: {
+            "role": SERVICE_VALUE,
+            "content_terms": "generated of content_tsv",
+        },
+        Summary: {
+            **dict.fromkeys(("summary_id", "summarizer", "model"), SERVICE_VALUE),
+            "content_terms": "generated of content_tsv",
+        },
+        MessageVector: {"model": SERVICE_VALUE},
+        SummaryVector: {"model": SERVICE_VALUE},
+        AgentMemory: {"agent_id": AUTHOR_NAME},
+        AgentMemoryChange: {
+            **dict.fromkeys(("agent_id", "actor"), AUTHOR_NAME),
+            **dict.fromkeys(("scope", "action", "source"), SERVICE_VALUE),
+        },
+    }
+
+    def expand(self, erasure: ErasureScope) -> None:
+        of_sessions, of_users = _conditions(erasure)
+        if of_sessions is not None:
+            rows = Session.objects.filter(of_sessions, project_id=erasure.project_id)
+            erasure.add("session", rows.values_list("pk", flat=True))
+            about = Q(session_id__in=erasure.ids_of("session"))
+            changes = AgentMemoryChange.objects.filter(
+                about if of_users is None else about | of_users,
+                project_id=erasure.project_id,
+            )
+            erasure.add("agent_memory_change", changes.values_list("pk", flat=True))
+        if of_users is not None:
+            kept = AgentMemory.objects.filter(of_users, project_id=erasure.project_id)
+            erasure.add("agent_memory", kept.values_list("pk", flat=True))
+
+    def lock(self, erasure: ErasureScope) -> None:
+        every: list[tuple[QuerySet[Any], str]] = [
+            (Session.objects.all(), "session"),
+            (AgentMemory.objects.all(), "agent_memory"),
+        ]
+        for rows, kind in every:
+            chosen = rows.filter(pk__in=erasure.ids_of(kind)).order_by("pk")
+            list(chosen.select_for_update().values_list("pk", flat=True))
+
+    def finish(self, erasure: ErasureScope) -> None:
+        if not erasure.ids_of("session"):
+            return
+        for name, model in CORPORA.items():
+            rows = model.objects.filter(project_id=erasure.project_id)
+            statistics.rebuild(rows, project_id=erasure.project_id, name=name)

@@ -1,0 +1,87 @@
+"""QuerySets of sessions, messages and summaries.
+
+They select what a caller may see, and what the context of a session holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from django.apps import apps
+from django.db import models
+
+from common.caller import Caller
+from projects.models import Project
+from search.columns import SEARCH_COLUMNS
+
+
+class SessionQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
+        """Return the sessions that the caller may read.
+
+        A key that is bound to a user or to an agent reads only the sessions of that user or
+        agent. If `project` is given, only the sessions of this project are returned.
+        """
+        if project is None:
+            rows = self.filter(project__in=Project.objects.visible_to(caller))
+        elif project.is_visible_to(caller):
+            rows = self.filter(project=project)
+        else:
+            rows = self.none()
+        return rows.of_binding(caller)
+
+    def of_binding(self, caller: Caller) -> Self:
+        rows = self
+        if caller.user_id:
+            rows = rows.filter(user_id=caller.user_id)
+        if caller.agent_id:
+            rows = rows.filter(agent_id=caller.agent_id)
+        return rows
+
+
+class InSessionQuerySet(models.QuerySet[Any]):
+    """Rows of sessions that keyword and semantic search find."""
+
+    def visible_to(self, caller: Caller, project: Project) -> Self:
+        """Return the rows of one project's sessions that the caller may read."""
+        if not project.is_visible_to(caller):
+            return self.none()
+        rows = self.filter(project_id=project.pk)
+        if not caller.is_bound:
+            return rows
+        sessions = apps.get_model("conversations", "Session").objects
+        own = sessions.filter(project=project).of_binding(caller)
+        return rows.filter(session__in=own.values("pk"))
+
+    def light(self) -> Self:
+        """Leave out the wide columns that only search reads."""
+        return self.defer(*SEARCH_COLUMNS)
+
+
+class MessageQuerySet(InSessionQuerySet):
+    def visible(self) -> Self:
+        """Leave out the messages that an undo hid."""
+        return self.filter(hidden_at=None)
+
+    def without_leaf(self) -> Self:
+        """Return the messages that stand in the context themselves."""
+        return self.filter(hidden_at=None, leaf=None)
+
+
+class SummaryQuerySet(InSessionQuerySet):
+    def without_parent(self) -> Self:
+        """Return the summaries that stand in the context themselves."""
+        return self.filter(parent=None)
+
+
+class AgentMemoryQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller, project: Project) -> Self:
+        """Return the rows of the users and agents that the caller may read."""
+        if not project.is_visible_to(caller):
+            return self.none()
+        rows = self.filter(project_id=project.pk)
+        if caller.user_id:
+            rows = rows.filter(user_id=caller.user_id)
+        if caller.agent_id:
+            rows = rows.filter(agent_id=caller.agent_id)
+        return rows
