@@ -79,6 +79,10 @@ class Session(models.Model):
     def __str__(self) -> str:
         return visible_line(self.title or self.key)
 
+    @property
+    def is_archived(self) -> bool:
+        return self.archived_at is not None
+
 
 def new_summary_id() -> str:
     """Return an id that no other summary has: `sum_` and 16 hexadecimal digits."""
@@ -167,6 +171,8 @@ class Message(models.Model):
     parts = models.JSONField(default=list)
     # The plain text of the parts.
     text = models.TextField(blank=True)
+    # Whether a user or the assistant says something in words, which are embedded.
+    has_words = models.BooleanField(default=False)
     tokens = models.PositiveIntegerField()
     # The caller's id of the message, so that an append can be repeated.
     external_id = models.CharField(max_length=255, blank=True)

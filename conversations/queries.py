@@ -42,15 +42,21 @@ class SessionQuerySet(models.QuerySet[Any]):
 class InSessionQuerySet(models.QuerySet[Any]):
     """Rows of sessions that keyword and semantic search find."""
 
-    def visible_to(self, caller: Caller, project: Project) -> Self:
-        """Return the rows of one project's sessions that the caller may read."""
-        if not project.is_visible_to(caller):
-            return self.none()
-        rows = self.filter(project_id=project.pk)
+    def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
+        """Return the rows of the sessions that the caller may read.
+
+        If `project` is given, only the rows of this project are returned.
+        """
+        if project is None:
+            projects = Project.objects.visible_to(caller).values("pk")
+            rows = self.filter(project_id__in=projects)
+        elif project.is_visible_to(caller):
+            rows = self.filter(project_id=project.pk)
+        else:
+            rows = self.none()
         if not caller.is_bound:
             return rows
-        sessions = apps.get_model("conversations", "Session").objects
-        own = sessions.filter(project=project).of_binding(caller)
+        own = apps.get_model("conversations", "Session").objects.of_binding(caller)
         return rows.filter(session__in=own.values("pk"))
 
     def light(self) -> Self:

@@ -5,6 +5,26 @@ Importing this module registers the job handlers of sessions.
 
 from __future__ import annotations
 
-from conversations import project_removal
+from celery import shared_task
 
-__all__ = ["project_removal"]
+from conversations import project_removal
+from conversations.compaction import compaction_job
+from conversations.models import Message, Summary
+from conversations.search_index import search_columns
+from jobs.models import Heartbeat
+from projects.models import Project
+from search import statistics
+
+__all__ = ["compaction_job", "project_removal", "refresh_statistics"]
+
+
+@shared_task
+def refresh_statistics() -> None:
+    """Refresh the lexeme statistics of projects whose sessions changed enough."""
+    projects = list(Project.objects.live().values_list("pk", flat=True))
+    for rows, name in (
+        (Message.objects.visible(), search_columns.MESSAGES),
+        (Summary.objects.all(), search_columns.SUMMARIES),
+    ):
+        statistics.refresh(rows, projects=projects, name=name)
+    Heartbeat.beat("conversation_statistics")

@@ -34,6 +34,10 @@ app.conf.update(
             "task": "playbook.tasks.refresh_statistics",
             "schedule": 15,
         },
+        "conversation-statistics": {
+            "task": "conversations.tasks.refresh_statistics",
+            "schedule": 15,
+        },
         "playbook-tidying": {"task": "playbook.tasks.tidy", "schedule": 3600},
         "playbook-exposures": {
             "task": "playbook.tasks.forget_exposures",

@@ -341,6 +341,12 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "MemoryKindEnum": "memories.models.Memory.Kind",
+        "MemorySourceEnum": "memories.models.Memory.Source",
+        "WriteSourceEnum": "conversations.sources.SOURCES",
+        "SearchModeEnum": ["hybrid", "semantic", "keyword"],
+        "CompactionModeEnum": ["incremental", "full"],
+        "SessionSearchScopeEnum": ["both", "messages", "summaries"],
+        "AgentMemoryTextEnum": ["profile", "soul"],
         "MemoryTypeEnum": "memories.models.Memory.Type",
         "SensitivityEnum": "memories.models.Memory.Sensitivity",
         "EntryStatusEnum": "playbook.models.PlaybookEntry.EntryStatus",

@@ -20,6 +20,7 @@ urlpatterns = [
     # comes before `projects/{id}`.
     path("api/v1/", include("memories.urls")),
     path("api/v1/", include("access.urls")),
+    path("api/v1/", include("conversations.urls")),
     path("api/v1/", include("playbook.urls")),
     path("api/v1/", include("ace.urls")),
     path("api/v1/", include("context.urls")),

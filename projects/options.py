@@ -178,6 +178,23 @@ class QuotaSettings(SettingsSection):
     per_kind: KindQuotas = KindQuotas()
 
 
+class ConversationSettings(SettingsSection):
+    """How sessions are kept and compacted; docs/conversations.md."""
+
+    # The store that keeps the sessions: `simple` has no summaries, no search, no versions.
+    store: Literal["full", "simple"] = "full"
+    # The tokens of an assembled context, unless the call or the session says otherwise.
+    token_budget: Annotated[int, Field(ge=1, le=100_000_000)] = 80_000
+    # With `auto`, a language model writes the summaries if the project may call one.
+    summarizer: Literal["auto", "extractive", "off"] = "auto"
+    sessions_per_user: Annotated[int, Field(ge=1, le=10**9)] = 10_000
+    messages_per_session: Annotated[int, Field(ge=1, le=10**9)] = 1_000_000
+    # Days until an idle session is archived, and until an archived one is purged; None means
+    # never.
+    archive_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    purge_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+
+
 class RootCause(SettingsSection):
     """A project's own root cause: a code, and the words that indicate it."""
 
@@ -210,6 +227,7 @@ class ProjectOptions(SettingsSection):
     language: LanguageSettings = LanguageSettings()
     compaction: CompactionSettings = CompactionSettings()
     quotas: QuotaSettings = QuotaSettings()
+    conversations: ConversationSettings = ConversationSettings()
     root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
 
     @field_validator("categories")

@@ -58,20 +58,23 @@ class Extract(NamedTuple):
     weight: float
 
 
-def build(texts: Mapping[K, str], terms: list[Term], language: str) -> dict[K, Extract]:
+def build(
+    texts: Mapping[K, str], terms: list[Term], language: str, length: int = LENGTH
+) -> dict[K, Extract]:
     """Build HTML-escaped extracts with the words of the query in `<mark>`.
 
-    If a text has no word of the query, the extract is the beginning of the text.
+    An extract has about `length` characters of the text. If a text has no word of the
+    query, the extract is the beginning of the text.
     """
     weights = {term.lexeme: term.weight for term in terms}
     clean = {key: _normalise(text) for key, text in texts.items()}
     if not weights:
-        return {key: extract(text, []) for key, text in clean.items()}
+        return {key: extract(text, [], length) for key, text in clean.items()}
     beginnings = _beginnings(weights, language)
     words = {key: list(_find_words(text, beginnings)) for key, text in clean.items()}
     lexemes = _match_lexemes(chain.from_iterable(words.values()), weights, language)
     return {
-        key: extract(text, list(_marks(words[key], lexemes, weights)))
+        key: extract(text, list(_marks(words[key], lexemes, weights)), length)
         for key, text in clean.items()
     }
 
@@ -81,9 +84,9 @@ def _normalise(text: str) -> str:
     return normalise(visible_line(text[:MAX_CHARACTERS]), "NFC")
 
 
-def extract(text: str, marks: list[Mark]) -> Extract:
+def extract(text: str, marks: list[Mark], length: int = LENGTH) -> Extract:
     """Cut out the window whose marks weigh most, counting each lexeme once."""
-    (start, end), weight = _window(text, marks)
+    (start, end), weight = _window(text, marks, length)
     html = "…" if start else ""
     at = start
     for mark in marks:
@@ -99,19 +102,19 @@ def extract(text: str, marks: list[Mark]) -> Extract:
     return Extract(html, weight)
 
 
-def _window(text: str, marks: list[Mark]) -> tuple[Span, float]:
+def _window(text: str, marks: list[Mark], length: int) -> tuple[Span, float]:
     best, start = 0.0, 0
     for place, first in enumerate(marks):
-        inside = _marks_until(marks, place, first.start + LENGTH - LEAD)
+        inside = _marks_until(marks, place, first.start + length - LEAD)
         weight = sum({mark.lexeme: mark.weight for mark in inside}.values())
         if weight > best:
             best, start = weight, first.start
-    start = _word_start(text, max(0, min(start - LEAD, len(text) - LENGTH)))
-    end = start + LENGTH
+    start = _word_start(text, max(0, min(start - LEAD, len(text) - length)))
+    end = start + length
     if end >= len(text):
         return (start, len(text)), best
     # Cut between words, unless the last word is longer than a third of the extract.
-    space = text.rfind(" ", start + LENGTH * 2 // 3, end + 1)
+    space = text.rfind(" ", start + length * 2 // 3, end + 1)
     return (start, space if space > 0 else end), best
 
 

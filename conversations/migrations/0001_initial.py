@@ -255,6 +255,7 @@ class Migration(migrations.Migration):
                 ),
                 ("parts", models.JSONField(default=list)),
                 ("text", models.TextField(blank=True)),
+                ("has_words", models.BooleanField(default=False)),
                 ("tokens", models.PositiveIntegerField()),
                 ("external_id", models.CharField(blank=True, max_length=255)),
                 ("metadata", models.JSONField(blank=True, default=dict)),

@@ -14,7 +14,13 @@ from inference.embedding import active_model, reembed
 from jobs.models import Job
 
 # The jobs that embed the texts of a project.
-KINDS = ("embed", "embed_entries", "upgrade_texts")
+KINDS = (
+    "embed",
+    "embed_entries",
+    "embed_messages",
+    "embed_summaries",
+    "upgrade_texts",
+)
 
 
 @dataclass(frozen=True)

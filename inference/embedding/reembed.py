@@ -68,6 +68,8 @@ class EmbeddedTable:
     text: Callable[[Any], str]
     # Stores the vectors of a row's chunks unless its text has changed meanwhile.
     store: Callable[[Any, list[Vector]], None]
+    # Cursors of running jobs count the tables, so the tables of a later release come last.
+    release: int = 0
     # The work that had to wait until the model is active. It must call its argument at
     # least once in each lease of the job.
     finish: Callable[[Callable[[], None]], None] = lambda step: None
@@ -103,9 +105,9 @@ EMBEDDED_TABLES: list[EmbeddedTable] = []
 
 
 def register(table: EmbeddedTable) -> None:
-    """Add a table of vectors; the order by name is fixed, because cursors refer to it."""
+    """Add a table of vectors; the order is fixed, because cursors refer to it."""
     EMBEDDED_TABLES.append(table)
-    EMBEDDED_TABLES.sort(key=lambda each: each.vectors._meta.db_table)
+    EMBEDDED_TABLES.sort(key=lambda each: (each.release, each.vectors._meta.db_table))
 
 
 @dataclass

@@ -21,7 +21,7 @@ VERBS = {
     ("get", "a collection"): {"list", "read"},
     ("get", "a row"): {"list", "read"},
     ("post", "a collection"): {"create", "issue", "make", "start"},
-    ("post", "a row"): {"prove", "set"},
+    ("post", "a row"): {"append", "call", "prove", "set"},
     ("put", "a collection"): {"put"},
     ("patch", "a row"): {"update"},
     ("delete", "a row"): {"delete", "remove", "revoke"},

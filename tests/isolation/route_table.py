@@ -118,6 +118,9 @@ ENTRY = f"{V1}/playbook/entries/<uuid:entry_id>"
 DELTA = f"{V1}/playbook/deltas/<uuid:delta_id>"
 CONFLICT = f"{V1}/playbook/conflicts/<uuid:conflict_id>"
 RUN = f"{V1}/ace/runs/<uuid:run_id>"
+SESSION = f"{V1}/sessions/<session_key:key>"
+SUMMARY = f"{V1}/summaries/<str:summary_id>"
+AGENT_MEMORY = f"{V1}/agent-memory"
 
 
 def filled(**more: Any) -> Given:
@@ -440,6 +443,149 @@ TABLE = [
         f"{V1}/context/digest-config",
         body=about(config={"keyword": {"limit": 5}}),
         lowest=CURATOR,
+    ),
+    # Sessions
+    Route("GET", f"{V1}/sessions", query=about(include_archived=True)),
+    Route("POST", f"{V1}/sessions", body=about(key="fresh"), lowest=WRITER),
+    Route("POST", f"{V1}/sessions/search", body=about(query="harbour script")),
+    Route("GET", SESSION, ("session",), query=about(), is_private=True),
+    Route(
+        "PATCH",
+        SESSION,
+        ("session",),
+        about(title="mine"),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "DELETE",
+        SESSION,
+        ("session",),
+        query=about(),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/fork",
+        ("session",),
+        about(seq=1, key="fork"),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/claim",
+        ("anonymous",),
+        about(user_id="u9"),
+        lowest=CURATOR,
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/messages",
+        ("session",),
+        about(messages=[{"role": "user", "content": "And now?"}]),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route("GET", f"{SESSION}/messages", ("session",), query=about(), is_private=True),
+    Route(
+        "DELETE",
+        f"{SESSION}/messages",
+        ("session",),
+        query=about(from_seq=30),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/messages/<int:seq>/redact",
+        ("session", "seq"),
+        about(reason="personal"),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route("GET", f"{SESSION}/stats", ("session",), query=about()),
+    *(
+        Route("GET", f"{SESSION}/{name}", ("session",), query=about(), is_private=True)
+        for name in ("compaction", "summaries", "review", "capabilities", "memory-tool")
+    ),
+    Route("POST", f"{SESSION}/assemble", ("session",), about(), is_private=True),
+    Route(
+        "POST",
+        f"{SESSION}/search",
+        ("session",),
+        about(query="harbour script"),
+        is_private=True,
+    ),
+    *(
+        Route(
+            "POST",
+            f"{SESSION}/{name}",
+            ("session",),
+            about(),
+            lowest=WRITER,
+            is_private=True,
+        )
+        for name in ("compact", "snapshot", "snapshot/advance")
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/memory-tool",
+        ("session",),
+        about(action="status"),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route("GET", SUMMARY, ("summary",), is_private=True),
+    Route("GET", f"{SUMMARY}/expand", ("summary",), is_private=True),
+    *(
+        Route(
+            "GET",
+            f"{AGENT_MEMORY}/{name}",
+            query=about(agent_id="a1", user_id=("user",)),
+            is_private=True,
+        )
+        for name in ("profile", "soul", "constraints", "changes")
+    ),
+    *(
+        Route(
+            "PUT",
+            f"{AGENT_MEMORY}/{name}",
+            body=about(agent_id="a1", user_id=("user",), text="Likes Go"),
+            lowest=WRITER,
+            is_private=True,
+        )
+        for name in ("profile", "soul")
+    ),
+    Route(
+        "POST",
+        f"{AGENT_MEMORY}/constraints",
+        body=about(agent_id="a1", user_id=("user",), text="Never push to main."),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route(
+        "DELETE",
+        f"{AGENT_MEMORY}/constraints/<str:constraint_id>",
+        ("constraint",),
+        query=about(agent_id="a1", user_id=("user",)),
+        lowest=CURATOR,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{AGENT_MEMORY}/changes",
+        body=about(agent_id="a1", user_id=("user",), scope="skill", action="create"),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{AGENT_MEMORY}/rollback",
+        body=about(agent_id="a1", user_id=("user",), scope="profile", version=1),
+        lowest=CURATOR,
+        is_private=True,
     ),
     # What every known caller may read
     Route("GET", "api/schema", lowest=None, stranger=200),

@@ -187,6 +187,17 @@ class TestRoles:
             "api/v1/compactions",
             "api/v1/compactions/plan",
             "api/v1/quotas",
+            # Counts, names of the service, and a tree without its texts.
+            *(
+                f"{route_table.SESSION}/{name}"
+                for name in (
+                    "stats",
+                    "compaction",
+                    "summaries",
+                    "capabilities",
+                    "memory-tool",
+                )
+            ),
             "api/schema",
             "api/docs",
         }

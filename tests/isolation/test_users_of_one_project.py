@@ -64,6 +64,7 @@ def hidden_from(answer, route, world):
     text = answer_texts(answer, route, world)
     private = ("memory", "duplicate", "other", "deleted", "sensitive", "pair", "delta")
     private += ("compacted", "conflict", "decided", *TASK)
+    private += ("session", "summary", "constraint")
     words = [MARK, *(getattr(world, name) for name in private)]
     return [word for word in words if word in text]
 

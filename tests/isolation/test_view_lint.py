@@ -25,6 +25,7 @@ ALLOWED = {
     "jobs/tasks.py: sweep": "the system wakes what is due",
     "memories/tasks.py: refresh_statistics": "the system counts words",
     "playbook/tasks.py: refresh_statistics": "the system counts words",
+    "conversations/tasks.py: refresh_statistics": "the system counts words",
     "ace/management/commands/replay.py: in_process": "whoever has a shell owns all",
     "ace/management/commands/replay.py: handle": "whoever has a shell owns all",
 }

@@ -124,7 +124,43 @@ def private_part(api, project, mark, **more):
         rival(api, project, OPPOSITE.replace("Never", "Always")),
     )
     posted(api, f"playbook/conflicts/{found['decided']}/reject", {"note": mark})
-    return found
+    return found | private_sessions(api, project, mark)
+
+
+def private_sessions(api, project, mark):
+    """A session of u1 with summaries and an agent memory, and an anonymous session."""
+    named = {"project_id": str(project.pk), "agent_id": "a1"}
+    about = named | {"user_id": "u1"}
+    session = posted(
+        api,
+        "sessions",
+        about | {"key": mark, "title": mark, "metadata": {mark: mark}},
+    )["id"]
+    messages = [
+        {"role": ("user", "assistant")[n % 2], "content": f"The {mark} harbour, {n}."}
+        for n in range(40)
+    ]
+    path = f"sessions/{session}"
+    posted(api, f"{path}/messages", named | {"messages": messages})
+    posted(api, f"{path}/compact", {"project_id": str(project.pk), "mode": "full"})
+    summaries = api.get(f"{API}/{path}/summaries", {"project_id": str(project.pk)})
+    for name in ("profile", "soul"):
+        body = about | {"text": f"Likes the {mark}"}
+        assert api.put(f"{API}/agent-memory/{name}", body).status_code == 200
+    listed = posted(api, "agent-memory/constraints", about | {"text": f"No {mark}"})
+    return {
+        "user": "u1",
+        "session": session,
+        "seq": 1,
+        "summary": summaries.json()["results"][0]["id"],
+        "constraint": listed["constraints"][0]["id"],
+    }
+
+
+def anonymous_session(api, project):
+    """A session without a user, which every caller without a binding may see."""
+    body = {"project_id": str(project.pk), "key": "anonymous", "agent_id": "a1"}
+    return posted(api, "sessions", body)["id"]
 
 
 def disputed(api, proposal, rival_id):
@@ -216,6 +252,7 @@ def shared_part(api, project, mark):
     issued = {"name": mark, "role": "viewer", "projects": [str(project.pk)]}
     work = {"project_id": project.pk, "error": mark, "args": {mark: mark}}
     return {
+        "anonymous": anonymous_session(api, project),
         "entry": entry["entry"]["id"],
         "applied": entry["delta"]["id"],
         "run": run,

@@ -24,11 +24,15 @@ from inference.embedding import active_model, model_record, reembed
 from jobs import runner
 from jobs.models import Heartbeat, Job
 from memory_project.celery import app as celery_app
+from projects import deletion
+from search.models import Corpus
 
 pytestmark = pytest.mark.django_db
 BEFORE = json.loads(Path(__file__).with_name("release_before.json").read_text())
 TABLES = {"projects", "memories", "playbook", "ace", "search", "inference", "jobs"}
 MESSAGES = {message["headers"]["task"]: message for message in BEFORE["messages"]}
+# The apps whose rows a deleted project had not at the time of that release.
+NEW_REMOVERS = 1
 LISTS = [route for route in BEFORE["answers"] if "{}" not in route]
 ROWS = {
     "memories.memory": ("memories/{}", "memories/{}/history"),
@@ -72,7 +76,11 @@ def count_rows():
         if model._meta.app_label in TABLES and model is not Heartbeat
     }
     new = Job.objects.exclude(kind__in=BEFORE["kinds"]).count()
-    return counts | {"jobs_job": counts["jobs_job"] - new}
+    new_corpora = Corpus.objects.filter(name__in=["messages", "summaries"]).count()
+    return counts | {
+        "jobs_job": counts["jobs_job"] - new,
+        "search_corpus": counts["search_corpus"] - new_corpora,
+    }
 
 
 def difference(before):
@@ -95,7 +103,7 @@ def outcome(job):
         "error": job.error,
         "result": job.result,
         "done": job.done,
-        "total": job.total,
+        "total": job.total - NEW_REMOVERS if job.kind == deletion.KIND else job.total,
         "rows": added,
     }
 
@@ -180,7 +188,8 @@ class TestJobs:
     def test_the_tables_of_vectors_are_in_the_order_that_cursors_count(self):
         tables = [table.vectors._meta.db_table for table in reembed.EMBEDDED_TABLES]
 
-        assert tables == BEFORE["shelves"]
+        # Tables of later releases come behind, so that the positions stay.
+        assert tables[: len(BEFORE["shelves"])] == BEFORE["shelves"]
 
 
 class TestRows:

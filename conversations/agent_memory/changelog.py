@@ -1,0 +1,113 @@
+"""The append-only changelog of agent memories, and reading their texts at a version."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from common.caller import Caller, Role
+from common.db import write
+from conversations import sources
+from conversations.agent_memory.pair import MemoryPair
+from conversations.models import AgentMemory, AgentMemoryChange, Session
+from conversations.queries import AgentMemoryQuerySet
+
+ChangeScope = AgentMemoryChange.ChangeScope
+ChangeAction = AgentMemoryChange.ChangeAction
+OWN_SCOPES = (ChangeScope.SKILL, ChangeScope.COMPACTION)  # of callers' own entries
+MAX_ACTOR = 200
+
+
+def changes_of(pair: MemoryPair) -> AgentMemoryQuerySet:
+    """Return the changes of a pair, the newest first."""
+    rows: AgentMemoryQuerySet = AgentMemoryChange.objects.filter(
+        project_id=pair.project.pk, user_id=pair.user_id, agent_id=pair.agent_id
+    )
+    return rows.order_by("-id")
+
+
+def text_at(pair: MemoryPair, scope: str, version: int) -> str:
+    """Return the text of a scope as it was at a version; never the present text.
+
+    It is the text after the latest change with a version of at most `version`, and "" if
+    there is none.
+    """
+    rows = changes_of(pair).filter(scope=scope, version_after__lte=version)
+    ordered = rows.order_by("-version_after")
+    return ordered.values_list("after_text", flat=True).first() or ""
+
+
+def record_change(
+    memory: AgentMemory,
+    scope: str,
+    before: str,
+    after: str,
+    *,
+    source: str,
+    session: Session | None,
+    caller: Caller,
+    action: str = "",
+) -> AgentMemoryChange:
+    """Raise the version of a locked memory and add the row of the change."""
+    memory.version += 1
+    memory.save()
+    row: AgentMemoryChange = AgentMemoryChange.objects.create(
+        project_id=memory.project_id,
+        user_id=memory.user_id,
+        agent_id=memory.agent_id,
+        session_id=session.pk if session else None,
+        session_key=session.key if session else "",
+        scope=scope,
+        action=action or _action_of(before, after),
+        source=source,
+        version_before=memory.version - 1,
+        version_after=memory.version,
+        before_text=before,
+        after_text=after,
+        actor=caller.name[:MAX_ACTOR],
+    )
+    if session is not None and source != "reflect":
+        _advance(session, memory.version)
+    return row
+
+
+def _action_of(before: str, after: str) -> str:
+    if not after:
+        return ChangeAction.DELETE
+    return ChangeAction.UPDATE if before else ChangeAction.CREATE
+
+
+def _advance(session: Session, version: int) -> None:
+    """Let a session that wrote see what it wrote."""
+    rows = Session.objects.filter(pk=session.pk)
+    rows.update(snapshot_version=version, snapshot_at=timezone.now())
+
+
+@write
+def add_entry(
+    pair: MemoryPair,
+    scope: str,
+    action: str,
+    caller: Caller,
+    *,
+    before: str = "",
+    after: str = "",
+    source: str = "agent",
+    session: Session | None = None,
+) -> AgentMemoryChange:
+    """Add a caller's own entry, of a skill or of a compaction; it raises no version."""
+    caller.require(Role.WRITER, pair.project.pk)
+    sources.require_source(source, pair.project.pk, pair.user_id, caller)
+    row: AgentMemoryChange = AgentMemoryChange.objects.create(
+        project_id=pair.project.pk,
+        user_id=pair.user_id,
+        agent_id=pair.agent_id,
+        session_id=session.pk if session else None,
+        session_key=session.key if session else "",
+        scope=scope,
+        action=action,
+        source=source,
+        before_text=before,
+        after_text=after,
+        actor=caller.name[:MAX_ACTOR],
+    )
+    return row

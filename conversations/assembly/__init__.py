@@ -1,0 +1,1 @@
+"""Build the context of a session for a model, within a budget of tokens."""

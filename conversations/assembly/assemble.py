@@ -1,0 +1,274 @@
+"""Assemble the context of a session: the fresh tail whole, then older items newest first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from common.caller import Caller, Role
+from conversations.assembly.pairs import ContextMessage, drop_orphans, shorten_results
+from conversations.assembly.summary_element import escape_forgery, summary_element
+from conversations.compaction import boundary, context
+from conversations.formats.message import ChatMessage, Part
+from conversations.models import Message, Session, Summary
+from conversations.tokens import estimate_tokens
+
+WINDOW = 50  # items read first; each further read is twice as large
+MAX_WINDOW = 1_000
+
+
+@dataclass(frozen=True)
+class Omission:
+    """A range of messages that the context leaves out, or shortens, and why."""
+
+    from_seq: int
+    to_seq: int
+    tokens: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The fresh tail: its first seq, its messages and their tokens."""
+
+    from_seq: int | None
+    count: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class AssembledContext:
+    """The messages of a context in order, their tokens, and what was left out.
+
+    `system` is the text in front of the messages; it is not one of them.
+    """
+
+    messages: list[ContextMessage]
+    tokens: int
+    tail: Tail
+    left_out: list[Omission] = field(default_factory=list)
+    system: str = ""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """Messages that are taken or left together; `tokens` are those of the stored rows."""
+
+    messages: tuple[ContextMessage, ...]
+    first_seq: int
+    last_seq: int
+    stored_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return sum(each.tokens for each in self.messages)
+
+
+def assemble(
+    session: Session,
+    budget: int,
+    caller: Caller,
+    *,
+    fresh_tail: int = context.FRESH_TAIL,
+    system: str = "",
+) -> AssembledContext:
+    """Build the context of a session within `budget` tokens.
+
+    The last `fresh_tail` messages are always whole, even beyond the budget. Older messages
+    and summaries are added, newest first, until one does not fit. `system` is counted in
+    the budget.
+    """
+    caller.require(Role.VIEWER, session.project_id)
+    tail_rows = _read_tail(session, fresh_tail)
+    tail = [_of_message(row) for row in tail_rows]
+    tail_tokens = sum(each.tokens for each in tail)
+    start = tail_rows[0].seq if tail_rows else session.last_seq + 1
+    room = max(budget - estimate_tokens(system) - tail_tokens, 0)
+    taken, unread = _take_older(session, start, room, _last_user_seq(session))
+    older = [each for unit in reversed(taken) for each in unit.messages]
+    messages = drop_orphans([*older, *tail])
+    return AssembledContext(
+        messages=messages,
+        tokens=sum(each.tokens for each in messages) + estimate_tokens(system),
+        tail=Tail(tail_rows[0].seq if tail_rows else None, len(tail), tail_tokens),
+        left_out=[
+            *_left_out(session, taken, unread, tail_rows),
+            *_placeholders(taken),
+        ],
+        system=system,
+    )
+
+
+def _read_tail(session: Session, size: int) -> list[Message]:
+    if size <= 0:
+        return []
+    start = context.find_tail_start(session, size)
+    rows = context.visible_messages(session).filter(seq__gte=start)
+    return list(rows.order_by("seq"))
+
+
+def _last_user_seq(session: Session) -> int:
+    """Return the seq of the last message of the user; results before it are processed."""
+    rows = context.visible_messages(session).filter(role=Message.MessageRole.USER)
+    with_words = rows.filter(has_words=True).order_by("-seq")
+    return with_words.values_list("seq", flat=True).first() or 0
+
+
+def _of_message(row: Message) -> ContextMessage:
+    message = ChatMessage(
+        role=row.role,
+        parts=tuple(_escape(part) for part in row.parts),
+        external_id=row.external_id,
+        metadata=row.metadata,
+        created_at=row.created_at,
+    )
+    return ContextMessage(message, row.tokens, seq=row.seq)
+
+
+def _escape(part: Part) -> Part:
+    if part["type"] == "text" and "<" in part["text"]:
+        return {**part, "text": escape_forgery(part["text"])}
+    if part["type"] == "tool_result" and isinstance(part["content"], str):
+        return {**part, "content": escape_forgery(part["content"])}
+    return part
+
+
+def _of_summary(summary: Summary) -> ContextMessage:
+    text = summary_element(summary)
+    message = ChatMessage(
+        role=Message.MessageRole.USER,
+        parts=({"type": "text", "text": text},),
+        created_at=summary.latest_at,
+    )
+    tokens = estimate_tokens(text)
+    return ContextMessage(message, tokens, summary_id=summary.summary_id)
+
+
+def _take_older(
+    session: Session, start: int, room: int, last_user: int
+) -> tuple[list[_Unit], _Unit | None]:
+    """Take units, newest first, while they fit; also return the first that does not fit."""
+    taken: list[_Unit] = []
+    for unit in _units(session, start, last_user):
+        if unit.tokens > room:
+            return taken, unit
+        room -= unit.tokens
+        taken.append(unit)
+    return taken, None
+
+
+def _units(session: Session, start: int, last_user: int) -> Iterator[_Unit]:
+    """Yield the context before the tail, newest first; calls stay with their results."""
+    pending: list[Message] = []
+    for item in _items(session, start):
+        if pending and _may_part(item, pending[-1]):
+            yield _message_unit(pending, last_user)
+            pending = []
+        if isinstance(item, Message):
+            pending.append(item)
+        else:
+            element = _of_summary(item)
+            yield _Unit((element,), item.first_seq, item.last_seq, item.tokens)
+    if pending:
+        yield _message_unit(pending, last_user)
+
+
+def _may_part(before: Message | Summary, after: Message) -> bool:
+    return isinstance(before, Summary) or boundary.may_cut(before, after)
+
+
+def _message_unit(newest_first: Sequence[Message], last_user: int) -> _Unit:
+    rows = newest_first[::-1]
+    messages = [
+        shorten_results(_of_message(row)) if row.seq < last_user else _of_message(row)
+        for row in rows
+    ]
+    stored = sum(row.tokens for row in rows)
+    return _Unit(tuple(messages), rows[0].seq, rows[-1].seq, stored)
+
+
+def _items(session: Session, start: int) -> Iterator[Message | Summary]:
+    """Yield messages without a leaf and summaries without a parent, newest first.
+
+    A summary that reaches into the tail gives way to what it was made of.
+    """
+    rows = Message.objects.light().filter(session=session).without_leaf()
+    messages = _read_newest(rows.filter(seq__lt=start), "seq")
+    roots = context.root_summaries(session).filter(last_seq__lt=start)
+    summaries = _read_newest(roots, "last_seq")
+    reaching = context.root_summaries(session).filter(
+        first_seq__lt=start, last_seq__gte=start
+    )
+    inner = [item for summary in reaching for item in _parts_before(summary, start)]
+    yield from heapq.merge(
+        messages,
+        summaries,
+        sorted(inner, key=_position, reverse=True),
+        key=_position,
+        reverse=True,
+    )
+
+
+def _position(item: Message | Summary) -> int:
+    return item.seq if isinstance(item, Message) else item.last_seq
+
+
+def _read_newest(rows: object, name: str) -> Iterator[Message | Summary]:
+    ordered = rows.order_by(f"-{name}")  # type: ignore[attr-defined]  # two querysets
+    before, size = None, WINDOW
+    while True:
+        page = ordered.filter(**{f"{name}__lt": before}) if before else ordered
+        window = list(page[:size])
+        yield from window
+        if len(window) < size:
+            return
+        before, size = getattr(window[-1], name), min(size * 2, MAX_WINDOW)
+
+
+def _parts_before(summary: Summary, start: int) -> Iterator[Message | Summary]:
+    """Yield what a summary that reaches into the tail covers before the tail."""
+    if summary.kind == Summary.SummaryKind.LEAF:
+        yield from summary.messages.light().visible().filter(seq__lt=start)
+        return
+    for child in summary.children.light().filter(first_seq__lt=start):
+        if child.last_seq < start:
+            yield child
+        else:
+            yield from _parts_before(child, start)
+
+
+def _left_out(
+    session: Session,
+    taken: Sequence[_Unit],
+    unread: _Unit | None,
+    tail: Sequence[Message],
+) -> list[Omission]:
+    """Describe the older context that did not fit."""
+    if unread is None:
+        return []
+    used = sum(unit.stored_tokens for unit in taken)
+    used += sum(row.tokens for row in tail if row.leaf_id is None)
+    tokens = max(session.context_tokens - used, unread.stored_tokens)
+    return [Omission(1, unread.last_seq, tokens, "over the budget")]
+
+
+def _placeholders(taken: Sequence[_Unit]) -> list[Omission]:
+    """Describe the results that became placeholders."""
+    every = []
+    for unit in reversed(taken):
+        saved = unit.stored_tokens - unit.tokens
+        if saved > 0 and not unit.messages[0].summary_id:
+            why = "large tool results are placeholders"
+            every.append(Omission(unit.first_seq, unit.last_seq, saved, why))
+    return every
+
+
+def with_system(found: AssembledContext) -> list[ContextMessage]:
+    """Return the messages with the system text as the first of them."""
+    if not found.system:
+        return found.messages
+    part = {"type": "text", "text": found.system}
+    message = ChatMessage(role=Message.MessageRole.SYSTEM, parts=(part,))
+    first = ContextMessage(message, estimate_tokens(found.system))
+    return [first, *found.messages]

@@ -1,0 +1,163 @@
+"""Compact a session: passes until nothing changes, or at most one of each kind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from common import errors, locks
+from common.caller import Caller
+from conversations.compaction import context
+from conversations.compaction.passes import (
+    PassResult,
+    run_condensed_pass,
+    run_leaf_pass,
+)
+from conversations.models import AgentMemoryChange, Session
+from conversations.summarizers import Summarizer
+
+MIN_PASSES = 100  # passes that a full compaction may always do
+MOST_SUMMARY_NAME = 200
+
+
+class CompactionMode(Enum):
+    """How much one compaction does; its string is its name in the API."""
+
+    INCREMENTAL = "incremental"
+    FULL = "full"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class CompactionRunning(errors.StateConflict):
+    """Another compaction of this session is running; try again when it has ended."""
+
+    code = "compaction_running"
+
+
+@dataclass
+class CompactionResult:
+    """What a compaction did (seed 002)."""
+
+    leaf_summaries_created: int = 0
+    condensed_summaries_created: int = 0
+    messages_compacted: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    duration_ms: int = 0
+
+    @property
+    def passes(self) -> int:
+        return self.leaf_summaries_created + self.condensed_summaries_created
+
+
+IsEnough = Callable[[int], bool]
+
+
+def compact(
+    session: Session,
+    summarizer: Summarizer,
+    mode: CompactionMode,
+    caller: Caller,
+    *,
+    is_enough: IsEnough = lambda tokens: False,
+    step: Callable[[], None] = lambda: None,
+    tail: int = context.FRESH_TAIL,
+) -> CompactionResult:
+    """Compact a session; `is_enough` of the context's tokens ends a compaction early.
+
+    `step` is called after each pass. An error of the summarizer ends the compaction; the
+    passes before it stay. Refuse with 409 if the session is being compacted already.
+    """
+    with locks.try_advisory_lock(f"compact session:{session.pk}") as is_mine:
+        if not is_mine:
+            raise CompactionRunning
+        started = time.perf_counter()
+        result = CompactionResult(tokens_before=_tokens(session))
+        try:
+            _run_passes(session, summarizer, mode, result, is_enough, step, tail)
+        finally:
+            result.tokens_after = _tokens(session)
+            result.duration_ms = round((time.perf_counter() - started) * 1000)
+            if result.passes:
+                _record(session, result, caller)
+    return result
+
+
+def _run_passes(
+    session: Session,
+    summarizer: Summarizer,
+    mode: CompactionMode,
+    result: CompactionResult,
+    is_enough: IsEnough,
+    step: Callable[[], None],
+    tail: int,
+) -> None:
+    """Run leaf passes before condensed ones, so that the finest summaries are kept longest."""
+    most = max(MIN_PASSES, 2 * session.message_count)
+    is_full = mode is CompactionMode.FULL
+    for run_pass, count in (
+        (_leaf_pass(session, summarizer, tail), _count_leaf),
+        (lambda: run_condensed_pass(session, summarizer), _count_condensed),
+    ):
+        for _ in range(most if is_full else 1):
+            if is_enough(_tokens(session)):
+                return
+            written = run_pass()
+            if written is None:
+                break
+            count(result, written)
+            step()
+
+
+def _leaf_pass(
+    session: Session, summarizer: Summarizer, tail: int
+) -> Callable[[], PassResult | None]:
+    def run_pass() -> PassResult | None:
+        return run_leaf_pass(
+            session, summarizer, context.find_tail_start(session, tail)
+        )
+
+    return run_pass
+
+
+def _count_leaf(result: CompactionResult, written: PassResult) -> None:
+    result.leaf_summaries_created += 1
+    result.messages_compacted += written.messages
+
+
+def _count_condensed(result: CompactionResult, written: PassResult) -> None:
+    result.condensed_summaries_created += 1
+
+
+def _tokens(session: Session) -> int:
+    rows = Session.objects.filter(pk=session.pk).values_list(
+        "context_tokens", flat=True
+    )
+    tokens: int = rows[0]
+    return tokens
+
+
+def _record(session: Session, result: CompactionResult, caller: Caller) -> None:
+    """Add one row to the changelog; a compaction raises no version."""
+    AgentMemoryChange.objects.create(
+        project_id=session.project_id,
+        user_id=session.user_id,
+        agent_id=session.agent_id,
+        session_id=session.pk,
+        session_key=session.key,
+        scope=AgentMemoryChange.ChangeScope.COMPACTION,
+        action=AgentMemoryChange.ChangeAction.COMPACT,
+        source=AgentMemoryChange.ChangeSource.SYSTEM,
+        after_text=_describe(result),
+        actor=caller.name[:MOST_SUMMARY_NAME],
+    )
+
+
+def _describe(result: CompactionResult) -> str:
+    counts: dict[str, Any] = asdict(result)
+    return ", ".join(f"{name}: {count}" for name, count in counts.items())

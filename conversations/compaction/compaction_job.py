@@ -1,0 +1,124 @@
+"""The automatic compaction of a session, and the compaction that a request asks for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from common.caller import SYSTEM, Caller
+from conversations.compaction import circuit, need
+from conversations.compaction.compact import (
+    CompactionMode,
+    CompactionResult,
+    CompactionRunning,
+    IsEnough,
+    compact,
+)
+from conversations.compaction.model_summarizer import summarizer_of
+from conversations.models import Session
+from conversations.summarizers import SummarizerFailure
+from jobs import errors as job_errors
+from jobs import queue, runner
+
+ON_REQUEST = "compact_session_on_request"
+
+
+def compact_now(
+    session: Session,
+    mode: CompactionMode,
+    caller: Caller,
+    *,
+    is_enough: IsEnough = lambda tokens: False,
+    run: runner.JobRun | None = None,
+) -> CompactionResult:
+    """Compact a session with the project's summarizer.
+
+    A failure of the summarizer is counted for the circuit. Raise SummarizerFailure, or
+    refuse with 503 while the circuit is open.
+    """
+    summarizer = summarizer_of(session.project)
+    circuit.refuse_if_open(session.project_id)
+    step = (lambda: run.step(run.job.done + 1)) if run else (lambda: None)
+    try:
+        result = compact(
+            session, summarizer, mode, caller, is_enough=is_enough, step=step
+        )
+    except SummarizerFailure:
+        circuit.note_failure(session.project_id)
+        raise
+    if result.passes:
+        circuit.note_success(session.project_id)
+    return result
+
+
+@runner.handler(need.KIND, attempts=20, lease=timedelta(minutes=5))
+def compact_session(run: runner.JobRun) -> dict[str, Any]:
+    """Compact a session until its context is below the target share of its budget.
+
+    The job does not shrink a context more than needed. While the circuit is open, it waits.
+    """
+    session = _session_of(run)
+    if session is None or not need.has_summarizer(session.project):
+        return {"skipped": "the session is gone, or its project has no summarizer"}
+    if seconds := circuit.seconds_open(session.project_id):
+        _try_again(run, seconds)
+        return {"skipped": f"the summarizer is not asked for {seconds} s"}
+    most = need.TARGET * need.budget_of(session.project, session)
+    return _run(run, session, CompactionMode.FULL, lambda tokens: tokens <= most)
+
+
+@runner.handler(ON_REQUEST, attempts=20, lease=timedelta(minutes=5))
+def compact_on_request(run: runner.JobRun) -> dict[str, Any]:
+    """Compact a session in the mode that a request named."""
+    session = _session_of(run)
+    if session is None:
+        return {"skipped": "the session is gone"}
+    if seconds := circuit.seconds_open(session.project_id):
+        _try_again(run, seconds)
+        return {"skipped": f"the summarizer is not asked for {seconds} s"}
+    return _run(
+        run, session, CompactionMode(run.job.args["mode"]), lambda tokens: False
+    )
+
+
+def _session_of(run: runner.JobRun) -> Session | None:
+    rows = Session.objects.select_related("project")
+    session: Session | None = rows.filter(pk=run.job.args["session_id"]).first()
+    return session
+
+
+def _try_again(run: runner.JobRun, seconds: int) -> None:
+    queue.enqueue(
+        run.job.kind,
+        project_id=run.job.project_id,
+        args=run.job.args,
+        key=run.job.key,
+        run_after=timezone.now() + timedelta(seconds=seconds),
+    )
+
+
+def _run(
+    run: runner.JobRun, session: Session, mode: CompactionMode, is_enough: IsEnough
+) -> dict[str, Any]:
+    try:
+        result = compact_now(session, mode, SYSTEM, is_enough=is_enough, run=run)
+    except (
+        SummarizerFailure,
+        CompactionRunning,
+        circuit.SummarizerUnavailable,
+    ) as error:
+        raise job_errors.Later(str(error)) from error
+    return asdict(result)
+
+
+def compact_in_job(session: Session, mode: CompactionMode) -> Any:
+    """Enqueue a compaction that a request asked for; return its job."""
+    return queue.enqueue(
+        ON_REQUEST,
+        project_id=session.project_id,
+        args={"session_id": str(session.pk), "mode": str(mode)},
+        key=f"{session.pk} {mode}",
+    )

@@ -1,0 +1,174 @@
+"""One pass of a compaction: summarize without a lock, then write under the session's lock.
+
+A pass writes only when its summary is complete and its sources are unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from common.db import write
+from common.text import literals
+from conversations.compaction import context
+from conversations.models import Message, Session, Summary
+from conversations.search_index import search_columns, vectors
+from conversations.sessions.lookup import lock_session
+from conversations.summarizers import SummarizeOptions, Summarizer, SummarizerFailure
+from conversations.summarizers.input_text import text_of_messages, text_of_summaries
+from conversations.tokens import estimate_tokens
+from projects import search_language
+
+MAX_CONDENSED_TOKENS = 1_200  # the target of a condensed summary
+MAX_NAMED = 5  # names that an error lists
+
+
+@dataclass(frozen=True)
+class PassResult:
+    """What a pass wrote: the new summary, and the messages that it took from the context."""
+
+    summary: Summary
+    messages: int
+
+
+def run_leaf_pass(
+    session: Session, summarizer: Summarizer, tail_start: int
+) -> PassResult | None:
+    """Replace the oldest chunk of messages by a leaf; None if there is no such chunk."""
+    source = context.find_leaf_source(session, tail_start)
+    if not source:
+        return None
+    text = text_of_messages(source)
+    options = SummarizeOptions(previous=_previous_summary(session, source[0].seq))
+    content = _summarize(summarizer, text, options)
+    summary = _write_leaf(session, source, content, summarizer)
+    return PassResult(summary, len(source)) if summary else None
+
+
+def _previous_summary(session: Session, seq: int) -> str:
+    rows = Summary.objects.filter(session=session, last_seq__lt=seq).without_parent()
+    found = rows.order_by("-last_seq").values_list("content", flat=True).first()
+    return found or ""
+
+
+def run_condensed_pass(session: Session, summarizer: Summarizer) -> PassResult | None:
+    """Replace neighbouring summaries by one of the next depth; None if there are none."""
+    source = context.find_condensed_source(session)
+    if not source:
+        return None
+    text = text_of_summaries(summary.content for summary in source)
+    options = SummarizeOptions(is_condensed=True, depth=source[0].depth + 1)
+    target = min(options.target_of(text), MAX_CONDENSED_TOKENS)
+    options = SummarizeOptions(
+        is_condensed=True,
+        depth=source[0].depth + 1,
+        previous=_previous_summary(session, source[0].first_seq),
+        target_tokens=target,
+    )
+    content = _summarize(summarizer, text, options)
+    summary = _write_condensed(session, source, content, summarizer)
+    return PassResult(summary, 0) if summary else None
+
+
+def _summarize(summarizer: Summarizer, text: str, options: SummarizeOptions) -> str:
+    content = summarizer.summarize(text, options).strip()
+    if not content:
+        raise SummarizerFailure("The summarizer answered with a blank text.")
+    if invented := find_invented(content, text):
+        listed = ", ".join(invented[:MAX_NAMED])
+        raise SummarizerFailure(f"The summary names what no message has: {listed}.")
+    return content
+
+
+def find_invented(summary: str, text: str) -> list[str]:
+    """Return the paths and error codes of a summary that the summarized text does not have."""
+    names = [
+        name
+        for name in literals.find_identifiers(summary)
+        if "/" in name or any(each.isdigit() for each in name)
+    ]
+    folded = text.casefold()
+    return [name for name in names if name.casefold() not in folded]
+
+
+@write
+def _write_leaf(
+    session: Session,
+    source: Sequence[Message],
+    content: str,
+    summarizer: Summarizer,
+) -> Summary | None:
+    locked = lock_session(session)
+    rows = Message.objects.filter(pk__in=[each.pk for each in source]).without_leaf()
+    fresh = {each.pk: each.redacted_at for each in rows.only("redacted_at")}
+    if fresh != {each.pk: each.redacted_at for each in source}:
+        return None
+    summary = _new_summary(
+        locked,
+        Summary(
+            kind=Summary.SummaryKind.LEAF,
+            content=content,
+            earliest_at=min(each.created_at for each in source),
+            latest_at=max(each.created_at for each in source),
+            first_seq=source[0].seq,
+            last_seq=source[-1].seq,
+            message_count=len(source),
+        ),
+        summarizer,
+    )
+    rows.update(leaf=summary)
+    _replace_tokens(locked, sum(each.tokens for each in source), summary.tokens)
+    return summary
+
+
+@write
+def _write_condensed(
+    session: Session,
+    source: Sequence[Summary],
+    content: str,
+    summarizer: Summarizer,
+) -> Summary | None:
+    locked = lock_session(session)
+    rows: QuerySet[Summary] = Summary.objects.filter(
+        Q(parent=None), pk__in=[each.pk for each in source]
+    )
+    if rows.count() != len(source):
+        return None
+    summary = _new_summary(
+        locked,
+        Summary(
+            kind=Summary.SummaryKind.CONDENSED,
+            depth=source[0].depth + 1,
+            content=content,
+            earliest_at=min(each.earliest_at for each in source),
+            latest_at=max(each.latest_at for each in source),
+            first_seq=source[0].first_seq,
+            last_seq=source[-1].last_seq,
+            message_count=sum(each.message_count for each in source),
+        ),
+        summarizer,
+    )
+    rows.update(parent=summary)
+    _replace_tokens(locked, sum(each.tokens for each in source), summary.tokens)
+    return summary
+
+
+def _new_summary(session: Session, summary: Summary, summarizer: Summarizer) -> Summary:
+    """Complete and insert a summary."""
+    summary.session = session
+    summary.project_id = session.project_id
+    summary.tokens = estimate_tokens(summary.content)
+    summary.summarizer = summarizer.name
+    summary.model = getattr(summarizer, "model", "")
+    language = search_language.pin_language(session.project_id)
+    search_columns.fill_summary(summary, language)
+    summary.save(force_insert=True)
+    vectors.embed_summaries_later(session.project_id)
+    return summary
+
+
+def _replace_tokens(session: Session, before: int, after: int) -> None:
+    session.context_tokens += after - before
+    session.save(update_fields=["context_tokens"])

@@ -1,0 +1,1 @@
+"""Append, read, hide and redact the messages of a session."""

@@ -1,0 +1,135 @@
+"""Hide messages from the end of a session, and redact one message.
+
+Both change what summaries were made of, so the summaries over the messages are dissolved:
+their messages and children return to the context, and a later compaction summarizes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from audit import trail
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from conversations.compaction import need
+from conversations.formats.message import ChatMessage, Part
+from conversations.messages.append import count_tokens
+from conversations.models import Message, Session, Summary
+from conversations.search_index import search_columns
+from conversations.sessions.lookup import lock_session
+from projects import search_language
+
+REDACTED = "[redacted]"
+
+
+@write
+def hide_from(session: Session, from_seq: int, caller: Caller) -> int:
+    """Hide the messages from a seq to the end; return how many were hidden.
+
+    Nothing is destroyed, and the seqs are not given again.
+    """
+    caller.require(Role.WRITER, session.project_id)
+    locked = lock_session(session)
+    rows = locked.messages.visible().filter(seq__gte=from_seq)
+    _dissolve(locked, from_seq, locked.last_seq)
+    count = rows.count()
+    if not count:
+        return 0
+    tokens = rows.aggregate(tokens=Sum("tokens"))["tokens"]
+    rows.update(hidden_at=timezone.now())
+    locked.message_count -= count
+    locked.token_count -= tokens
+    locked.context_tokens -= tokens
+    locked.save()
+    _audit(caller, "session.undo", locked, from_seq=from_seq, messages=count)
+    return count
+
+
+@write
+def redact(session: Session, seq: int, reason: str, caller: Caller) -> Message:
+    """Replace the text of one message by `[redacted]`, for good.
+
+    Calls and results keep their ids and names, so that the pairs still match.
+    """
+    caller.require(Role.WRITER, session.project_id)
+    locked = lock_session(session)
+    message = locked.messages.light().filter(seq=seq).first()
+    if message is None:
+        raise errors.NotFound(f"The session has no message {seq}.")
+    if message.redacted_at is None:
+        _dissolve(locked, seq, seq)
+        message.refresh_from_db(fields=["leaf"])
+        _redact_row(locked, message)
+        _audit(caller, "session.redact", locked, seq=seq, reason=reason)
+        if need.is_compaction_due(locked.project, locked):
+            need.compact_later(locked)
+    found: Message = message
+    return found
+
+
+def _redact_row(session: Session, message: Message) -> None:
+    parts = tuple(map(_redact_part, message.parts))
+    redacted = ChatMessage(message.role, parts)
+    before, message.tokens = message.tokens, count_tokens(redacted)
+    message.parts, message.text = list(parts), redacted.text
+    message.metadata, message.has_words = {}, False
+    message.redacted_at = timezone.now()
+    language = search_language.pin_language(session.project_id)
+    search_columns.fill_message(message, language)
+    message.save()
+    message.vectors.all().delete()
+    if message.hidden_at is None:
+        session.token_count += message.tokens - before
+        session.context_tokens += message.tokens - before
+        session.save()
+
+
+def _redact_part(part: Part) -> Part:
+    kept: Part = {name: part[name] for name in ("type", "id", "name") if name in part}
+    if part["type"] == "tool_call":
+        return {**kept, "arguments": {}}
+    if part["type"] == "tool_result":
+        return {**kept, "content": REDACTED, "is_error": part["is_error"]}
+    return {"type": "text", "text": REDACTED}
+
+
+def _dissolve(session: Session, first_seq: int, last_seq: int) -> None:
+    """Delete the summaries over a range of messages, and put back what they replaced."""
+    rows = Summary.objects.filter(
+        session=session, first_seq__lte=last_seq, last_seq__gte=first_seq
+    )
+    summaries: Sequence[Summary] = list(
+        rows.only("parent", "tokens").order_by("-depth")
+    )
+    if not summaries:
+        return
+    ids = {each.pk for each in summaries}
+    leafless = Message.objects.filter(leaf__in=ids)
+    children = Summary.objects.filter(parent__in=ids).exclude(pk__in=ids)
+    added = _sum(leafless.visible()) + _sum(children)
+    removed = sum(each.tokens for each in summaries if each.parent_id is None)
+    leafless.update(leaf=None)
+    Summary.objects.filter(parent__in=ids).update(parent=None)
+    rows.filter(pk__in=ids).delete()
+    session.context_tokens += added - removed
+    session.save(update_fields=["context_tokens"])
+
+
+def _sum(rows: Any) -> int:
+    return rows.aggregate(tokens=Sum("tokens"))["tokens"] or 0
+
+
+def _audit(caller: Caller, verb: str, session: Session, **detail: Any) -> None:
+    trail.record(
+        caller,
+        verb,
+        project_id=session.project_id,
+        object_type="session",
+        object_id=session.pk,
+        **detail,
+    )

@@ -1,0 +1,1 @@
+"""Fill what keyword and semantic search read of messages and summaries."""

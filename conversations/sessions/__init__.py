@@ -1,0 +1,1 @@
+"""Make, find, change and archive sessions."""

@@ -1,0 +1,170 @@
+"""Make, change, archive and claim sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils import timezone
+
+from audit import trail
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from conversations.models import Session
+from conversations.sessions.lookup import lock_session
+from projects.models import Project
+
+
+class SessionIdentity(errors.StateConflict):
+    """The session belongs to another agent; agent_id and user_id never change."""
+
+    code = "session_identity"
+
+
+class TooManySessions(errors.StateConflict):
+    """The user has as many sessions as the project allows; purge sessions, or raise
+    `conversations.sessions_per_user`.
+    """
+
+    code = "too_many_sessions"
+
+
+@dataclass(frozen=True)
+class SessionDraft:
+    """What a caller says of a session when it makes the session."""
+
+    key: str
+    agent_id: str = ""
+    user_id: str = ""
+    channel: str = ""
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    token_budget: int | None = None
+
+
+def resolve_user(user_id: str, caller: Caller) -> str:
+    """Return the user of a new session; a bound key writes for its own user only."""
+    if caller.user_id and user_id and user_id != caller.user_id:
+        raise errors.NotFound("There is no such user.")
+    return caller.user_id or user_id
+
+
+@write
+def bootstrap(
+    project: Project, draft: SessionDraft, caller: Caller
+) -> tuple[Session, bool]:
+    """Return the session of a key, and whether it was made now.
+
+    A session that exists is not changed. Refuse if it belongs to another agent.
+    """
+    caller.require(Role.WRITER, project.pk)
+    user_id = resolve_user(draft.user_id, caller)
+    agent_id = caller.agent_id_for(draft.agent_id)
+    existing = _of_key(project, draft.key, user_id)
+    if existing is None:
+        _refuse_over_quota(project, user_id)
+        return _create(project, draft, user_id, agent_id, caller), True
+    if existing.agent_id != agent_id:
+        raise SessionIdentity
+    return existing, False
+
+
+def _of_key(project: Project, key: str, user_id: str) -> Session | None:
+    rows = Session.objects.filter(project=project, key=key, user_id=user_id)
+    return rows.first()
+
+
+def _create(
+    project: Project, draft: SessionDraft, user_id: str, agent_id: str, caller: Caller
+) -> Session:
+    session = Session.objects.create(
+        project=project,
+        key=draft.key,
+        agent_id=agent_id,
+        user_id=user_id,
+        channel=draft.channel,
+        title=draft.title,
+        metadata=dict(draft.metadata),
+        token_budget=draft.token_budget,
+    )
+    _audit(caller, "session.create", session)
+    return session
+
+
+def _refuse_over_quota(project: Project, user_id: str) -> None:
+    most = project.options.conversations.sessions_per_user
+    rows = Session.objects.filter(project=project, user_id=user_id)
+    if rows[most - 1 : most].exists():
+        raise TooManySessions(
+            f"The user has {most:,} sessions, as many as the project allows. Purge "
+            "sessions, or have an owner raise conversations.sessions_per_user."
+        )
+
+
+@write
+def update_session(
+    session: Session, changes: Mapping[str, Any], caller: Caller
+) -> Session:
+    """Change title, metadata, token budget, or whether the session is archived.
+
+    Metadata are merged; a key whose value is null is removed.
+    """
+    locked = lock_session(session)
+    for name in ("title", "token_budget"):
+        if name in changes:
+            setattr(locked, name, changes[name])
+    if "metadata" in changes:
+        merged = {**locked.metadata, **changes["metadata"]}
+        locked.metadata = {k: value for k, value in merged.items() if value is not None}
+    if "archived" in changes:
+        locked.archived_at = _archive_time(locked, changes["archived"])
+    locked.save()
+    _audit(caller, "session.update", locked, fields=sorted(changes))
+    return locked
+
+
+def _archive_time(session: Session, is_archived: bool) -> Any:
+    if not is_archived:
+        return None
+    return session.archived_at or timezone.now()
+
+
+@write
+def claim(session: Session, user_id: str, caller: Caller) -> Session:
+    """Give an anonymous session to a user.
+
+    The user's own key may do so, and a curator.
+    """
+    is_own = caller.user_id == user_id
+    is_curator = not caller.user_id and caller.may(Role.CURATOR, session.project_id)
+    if not (is_own or is_curator):
+        raise errors.Forbidden(
+            "Only a curator or a key that is bound to this user may claim a session."
+        )
+    locked = lock_session(session)
+    if locked.user_id == user_id:
+        return locked
+    if locked.user_id:
+        raise SessionIdentity("The session belongs to a user already.")
+    if _of_key(locked.project, locked.key, user_id):
+        raise SessionIdentity(
+            f"The user {user_id} has a session with the key {locked.key!r} already."
+        )
+    locked.user_id = user_id
+    locked.snapshot_version = locked.snapshot_at = None
+    locked.save(update_fields=["user_id", "snapshot_version", "snapshot_at"])
+    _audit(caller, "session.claim", locked, user_id=user_id)
+    return locked
+
+
+def _audit(caller: Caller, verb: str, session: Session, **detail: Any) -> None:
+    trail.record(
+        caller,
+        verb,
+        project_id=session.project_id,
+        object_type="session",
+        object_id=session.pk,
+        **detail,
+    )

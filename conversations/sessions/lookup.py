@@ -1,0 +1,98 @@
+"""Find the sessions that a caller may see, and lock one for a change."""
+
+from __future__ import annotations
+
+import uuid
+
+from common import errors
+from common.caller import Caller, Role
+from conversations.models import Session
+from conversations.queries import SessionQuerySet
+from projects.models import Project
+
+ANONYMOUS = ("", "0")
+
+
+class AmbiguousSession(errors.StateConflict):
+    """You may see two sessions with this key; name `user_id`, or use the session's id."""
+
+    code = "ambiguous_session"
+
+
+def read_user_id(value: object) -> str:
+    """Return a user id as text; 0 and the empty text are the anonymous user."""
+    text = "" if value is None else str(value)
+    return "" if text in ANONYMOUS else text
+
+
+def find_session(
+    project: Project,
+    key_or_id: str,
+    caller: Caller,
+    *,
+    user_id: str | None = None,
+    role: Role = Role.VIEWER,
+) -> Session:
+    """Find a session that the caller may see, by its key or else by its id.
+
+    `user_id` tells sessions of two users apart that have the same key.
+    """
+    session = look_up(project, key_or_id, caller, user_id=user_id)
+    if session is None:
+        raise not_found_error(key_or_id)
+    caller.require(role, project.pk)
+    return session
+
+
+def not_found_error(key_or_id: str) -> errors.NotFound:
+    return errors.NotFound(
+        f"There is no session {key_or_id[:200]!r}, or you may not see it."
+    )
+
+
+def look_up(
+    project: Project, key_or_id: str, caller: Caller, *, user_id: str | None = None
+) -> Session | None:
+    """Like `find_session`, but return None if there is no such session."""
+    rows: SessionQuerySet = Session.objects.visible_to(caller, project)
+    return _choose(rows, key_or_id, user_id)
+
+
+def find_anonymous(project: Project, key_or_id: str, caller: Caller) -> Session:
+    """Find a session to claim: one without a user, or one that the caller may see.
+
+    A key that is bound to a user sees no anonymous sessions, but it may claim one whose key
+    it knows.
+    """
+    if caller.user_id:
+        rows = Session.objects.filter(project=project, user_id="")
+        if caller.agent_id:
+            rows = rows.filter(agent_id=caller.agent_id)
+        if project.is_visible_to(caller) and (found := _choose(rows, key_or_id, None)):
+            return found
+    return find_session(project, key_or_id, caller, role=Role.WRITER)
+
+
+def _choose(
+    rows: SessionQuerySet, key_or_id: str, user_id: str | None
+) -> Session | None:
+    if user_id is not None:
+        rows = rows.filter(user_id=user_id)
+    by_key = list(rows.filter(key=key_or_id)[:2])
+    if len(by_key) > 1:
+        raise AmbiguousSession
+    if by_key:
+        found: Session = by_key[0]
+        return found
+    try:
+        session_id = uuid.UUID(key_or_id)
+    except ValueError:
+        return None
+    session: Session | None = rows.filter(pk=session_id).first()
+    return session
+
+
+def lock_session(session: Session) -> Session:
+    """Lock the row of a session; every write of its messages and summaries does so first."""
+    locked: Session = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+    return locked

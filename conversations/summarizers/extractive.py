@@ -1,0 +1,152 @@
+"""Summarize without a model: the weightiest sentences, and the names that matter.
+
+At least half of a summary are sentences. The rest lists files, commands and other literals,
+because later messages name them again. Nothing is written that does not stand in the text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from conversations.summarizers.escalate import escalate
+from conversations.summarizers.extract_source import (
+    Statement,
+    SummarySource,
+    read_source,
+)
+from conversations.summarizers.options import SummarizeOptions
+from conversations.tokens import estimate_tokens
+
+# The share of a summary that sentences take before the lists are filled.
+SENTENCE_SHARE = 0.52
+# A sentence repeats another if it shares this part of its words with it.
+REPEATED_SHARE = 0.7
+# How much a sentence gains: by its speaker, by each new literal, by a word of decision.
+SPEAKER_WEIGHTS = {"user": 1.6, "assistant": 1.0, "error": 1.1}
+LITERAL_WEIGHT, MOST_LITERALS = 0.35, 5
+DECISION_WEIGHT = 0.6
+LAST_WEIGHT = 0.8  # for the last words of each speaker
+SUBJECTS = 6  # subjects of the last line
+FILES, COMMANDS, NAMES = "Files", "Commands", "Also named"
+EXPAND = "Expand for details about"
+_DECISION = re.compile(
+    r"\b(?:because|instead|decid\w+|chose\w*|must|never|always|should|fix\w*|fail\w*"
+    r"|root cause|problem|error|broken|works?|working|done|remaining|next|todo|plan\w*"
+    r"|now|use|need\w*|please|want\w*)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass
+class ExtractiveSummarizer:
+    """Summarizes by sentence scoring; needs no model."""
+
+    name: str = "extractive"
+
+    def summarize(self, text: str, options: SummarizeOptions) -> str:
+        return escalate(extract, text, options)
+
+
+def extract(text: str, options: SummarizeOptions) -> str:
+    """Return the weightiest sentences in their order, then lists of literals."""
+    target = options.target_of(text)
+    if options.aggressive:
+        target = target * 3 // 4
+    return _Extract(read_source(text, is_condensed=options.is_condensed), target).text
+
+
+class _Extract:
+    def __init__(self, source: SummarySource, target: int) -> None:
+        self.source = source
+        self.target = target
+
+    @cached_property
+    def text(self) -> str:
+        statements = self.statements
+        lines = [statement.line for statement in statements]
+        spoken = sum(map(estimate_tokens, lines))
+        # The lists are never longer than the sentences.
+        room = min(self.target - spoken, int(spoken * 0.9))
+        shown = "\n".join(lines)
+        lists = list(self.lists(room - estimate_tokens(self.expand_line), shown))
+        return "\n".join([*lines, *lists, self.expand_line])
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        return self.source.literal_counts
+
+    @cached_property
+    def statements(self) -> list[Statement]:
+        """The chosen sentences, in order; a sentence for each literal not yet covered."""
+        every = self.source.statements
+        words = [frozenset(_WORD.findall(each.text.casefold())) for each in every]
+        spread = Counter(word for each in words for word in each)
+        room = int(self.target * SENTENCE_SHARE)
+        covered: set[str] = set()
+        chosen: list[int] = []
+        rest = {
+            n: self.base_weight(each, words[n], spread) for n, each in enumerate(every)
+        }
+        while rest:
+            best = max(rest, key=lambda n: rest[n] + self.gain(every[n], covered))
+            del rest[best]
+            size = estimate_tokens(every[best].line) + 1
+            if size > room or _is_repeated(words[best], [words[n] for n in chosen]):
+                continue
+            room -= size
+            chosen.append(best)
+            covered |= every[best].literals
+        if not chosen and every:
+            return [every[0].shorten(max(self.target * 2, 40))]
+        return [every[n] for n in sorted(chosen)]
+
+    def base_weight(
+        self, statement: Statement, words: frozenset[str], spread: Mapping[str, int]
+    ) -> float:
+        shared = sum(math.log1p(spread[word]) for word in words) / (len(words) + 5)
+        weight = shared * SPEAKER_WEIGHTS.get(statement.speaker, 1.0)
+        if _DECISION.search(statement.text):
+            weight += DECISION_WEIGHT
+        return weight + LAST_WEIGHT * statement.is_last
+
+    def gain(self, statement: Statement, covered: set[str]) -> float:
+        new = statement.literals - covered
+        weights = sorted((math.log1p(self.counts[each]) for each in new), reverse=True)
+        return LITERAL_WEIGHT * sum(weights[:MOST_LITERALS])
+
+    def lists(self, room: int, shown: str) -> Iterable[str]:
+        """Yield the lines of literals, the weightiest first, as far as there is room."""
+        ranked = [each for each in self.source.ranked_literals if each not in shown]
+        taken: dict[str, list[str]] = {FILES: [], COMMANDS: [], NAMES: []}
+        for literal in ranked:
+            size = estimate_tokens(f"{literal}, ")
+            if size <= room:
+                room -= size
+                taken[self.kind_of(literal)].append(literal)
+        files = [path for path in self.source.files if path in shown]
+        if not (taken[FILES] or files):
+            yield f"{FILES}: none"
+        for name, values in taken.items():
+            if values:
+                yield f"{name}: {', '.join(values)}"
+
+    def kind_of(self, literal: str) -> str:
+        if literal in self.source.files:
+            return FILES
+        return COMMANDS if literal in self.source.commands else NAMES
+
+    @cached_property
+    def expand_line(self) -> str:
+        subjects = self.source.ranked_literals[:SUBJECTS] or ["the messages"]
+        return f"{EXPAND}: {', '.join(subjects)}"
+
+
+def _is_repeated(words: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
+    least = REPEATED_SHARE * len(words)
+    return any(len(words & other) >= least for other in others)

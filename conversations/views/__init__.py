@@ -1,0 +1,1 @@
+"""Views of sessions, messages, summaries and the contexts made of them."""

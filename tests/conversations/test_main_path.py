@@ -1,0 +1,258 @@
+"""From bootstrap to the original words: append, compact, assemble, describe, expand."""
+
+from __future__ import annotations
+
+from tests.conversations.conftest import call, result, say, talk
+
+
+def test_a_session_is_compacted_and_expands_to_its_original_words(session_api):
+    session_api.bootstrap()
+    session_api.append(*talk(60))
+
+    done = session_api.post("sessions/main/compact", mode="full").json()
+    assert done["leaf_summaries_created"] == 2
+    assert done["messages_compacted"] == 40
+    assert done["condensed_summaries_created"] == 1
+    assert done["tokens_after"] < done["tokens_before"]
+
+    context = session_api.assemble(token_budget=2_000)
+    first = context["messages"][0]
+    assert first["role"] == "user"
+    assert first["content"].startswith(f'<summary id="{first["summary_id"]}"')
+    assert [m["seq"] for m in context["messages"][1:]] == list(range(41, 61))
+
+    top = session_api.client.get(f"/api/v1/summaries/{first['summary_id']}").json()
+    assert top["kind"] == "condensed"
+    assert top["descendant_count"] == 40
+    assert len(top["child_ids"]) == 2
+    words = []
+    for child in top["child_ids"]:
+        answer = session_api.client.get(f"/api/v1/summaries/{child}/expand")
+        words += [message["content"] for message in answer.json()["messages"]]
+    assert words == [each["content"] for each in talk(40)]
+
+
+def test_bootstrap_is_idempotent(session_api):
+    first = session_api.post("sessions", key="a", agent_id="x")
+    second = session_api.post("sessions", key="a", agent_id="x")
+
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json()["id"] == second.json()["id"]
+
+
+def test_a_session_has_one_agent(session_api):
+    session_api.bootstrap(agent_id="x")
+
+    answer = session_api.post("sessions", key="main", agent_id="y")
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "session_identity")
+
+
+def test_an_append_with_an_agent_makes_the_session(session_api):
+    answer = session_api.append(say("Hello"), agent_id="x")
+
+    assert (answer["first_seq"], answer["last_seq"], answer["count"]) == (1, 1, 1)
+    assert session_api.get("sessions/main").json()["title"] == "Hello"
+
+
+def test_an_append_to_an_unknown_session_without_an_agent_is_404(session_api):
+    answer = session_api.post("sessions/main/messages", messages=[say("Hello")])
+
+    assert answer.status_code == 404
+
+
+def test_an_empty_append_changes_nothing(session_api):
+    session_api.bootstrap()
+
+    answer = session_api.append()
+
+    assert answer["count"] == 0
+    assert answer["first_seq"] is None
+
+
+def test_a_repeated_append_stores_each_external_id_once(session_api):
+    session_api.bootstrap()
+    messages = [say("One", external_id="1"), say("Two", external_id="2")]
+    session_api.append(*messages)
+
+    answer = session_api.append(*messages, say("Three", external_id="3"))
+
+    assert answer["count"] == 1
+    assert answer["notes"]
+    assert [each["content"] for each in session_api.history()] == [
+        "One",
+        "Two",
+        "Three",
+    ]
+
+
+def test_secrets_are_masked(session_api):
+    session_api.bootstrap()
+
+    answer = session_api.append(say("My key is AKIAIOSFODNN7EXAMPLQ now"))
+
+    assert answer["notes"][0].startswith("masked:")
+    assert "AKIA" not in session_api.history()[0]["content"]
+
+
+def test_the_tail_is_whole_and_older_messages_are_left_out(session_api):
+    session_api.bootstrap()
+    session_api.append(*talk(30))
+
+    context = session_api.assemble(token_budget=10, fresh_tail=5)
+
+    assert [m["seq"] for m in context["messages"]] == [26, 27, 28, 29, 30]
+    assert context["left_out"][0]["from_seq"] == 1
+    assert context["left_out"][0]["to_seq"] == 25
+    tokens = sum(each["tokens"] for each in session_api.history()[:25])
+    assert context["left_out"][0]["tokens"] == tokens
+
+
+def test_a_tail_never_parts_a_call_from_its_result(session_api):
+    session_api.bootstrap()
+    session_api.append(
+        say("Go"), call("c1", command="ls"), result("c1", "a.py"), say("?")
+    )
+
+    context = session_api.assemble(token_budget=1, fresh_tail=2)
+
+    assert [m["seq"] for m in context["messages"]] == [2, 3, 4]
+
+
+def test_a_call_that_waits_for_its_result_stays_at_the_end(session_api):
+    session_api.bootstrap()
+    session_api.append(say("Go"), call("c1", command="ls"))
+
+    context = session_api.assemble()
+
+    assert context["messages"][-1]["parts"][0]["id"] == "c1"
+
+
+def test_an_orphan_call_is_dropped(session_api):
+    session_api.bootstrap()
+    session_api.append(say("Go"), call("c1", command="ls"), say("Stop"))
+
+    context = session_api.assemble()
+
+    assert [m["seq"] for m in context["messages"]] == [1, 3]
+
+
+def test_a_large_processed_result_becomes_a_placeholder(session_api):
+    session_api.bootstrap()
+    session_api.append(
+        say("Go"), call("c1", command="ls"), result("c1", "x" * 10_000), *talk(25)
+    )
+
+    context = session_api.assemble(fresh_tail=5)
+
+    content = next(m for m in context["messages"] if m.get("seq") == 3)["content"]
+    assert "read message 3" in content
+    assert context["left_out"][0]["why"] == "large tool results are placeholders"
+
+
+def test_a_larger_tail_than_that_of_the_compaction_is_verbatim(session_api):
+    session_api.bootstrap()
+    session_api.append(*talk(60))
+    session_api.post("sessions/main/compact", mode="full")
+
+    context = session_api.assemble(fresh_tail=45)
+
+    # The summary that reaches into the tail gives way to its messages.
+    assert [m["seq"] for m in context["messages"]] == list(range(1, 61))
+    assert context["tail"]["from_seq"] == 16
+
+
+def test_undo_hides_messages_and_dissolves_their_summaries(session_api):
+    session_api.bootstrap()
+    session_api.append(*talk(60))
+    session_api.post("sessions/main/compact", mode="full")
+
+    answer = session_api.delete("sessions/main/messages", from_seq=31)
+
+    assert answer.json() == {"hidden": 30}
+    assert [m["seq"] for m in session_api.history()] == list(range(1, 31))
+    summaries = session_api.get("sessions/main/summaries").json()["results"]
+    assert [(s["first_seq"], s["last_seq"]) for s in summaries] == [(1, 20)]
+    assert session_api.append(say("On"))["first_seq"] == 61
+
+
+def test_a_redacted_text_is_gone_from_message_and_summary(session_api):
+    session_api.bootstrap()
+    session_api.append(say("The customer lives in Elm Street 5."), *talk(59))
+    session_api.post("sessions/main/compact", mode="full")
+
+    session_api.post("sessions/main/messages/1/redact", reason="personal")
+
+    assert session_api.history()[0]["content"] == "[redacted]"
+    session_api.post("sessions/main/compact", mode="full")
+    context = session_api.assemble()
+    assert "Elm Street" not in str(context)
+
+
+def test_a_fork_has_the_messages_up_to_one(session_api):
+    session_api.bootstrap(user_id="u")
+    session_api.append(*talk(30))
+
+    fork = session_api.post("sessions/main/fork", seq=12, key="other").json()
+
+    assert fork["user_id"] == "u"
+    assert len(session_api.history("other")) == 12
+
+
+def test_the_formats_come_back_as_they_were_sent(session_api):
+    openai = [
+        {"role": "user", "content": "List"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"name": "ls", "arguments": '{"path": "."}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
+    ]
+    session_api.bootstrap()
+    session_api.append(*openai)
+
+    assert session_api.history(format="openai") == openai
+    anthropic = session_api.history(format="anthropic")
+    assert anthropic[1]["content"][0]["type"] == "tool_use"
+    assert anthropic[2]["content"][0]["tool_use_id"] == "c1"
+
+
+def test_stats_of_an_unknown_session_are_zeros(session_api):
+    answer = session_api.get("sessions/nobody/stats").json()
+
+    assert answer["message_count"] == answer["token_count"] == 0
+
+
+def test_a_malformed_message_is_refused_with_its_path(session_api):
+    session_api.bootstrap()
+    message = {"role": "user", "parts": [{"type": "tool_call", "id": 1, "name": "x"}]}
+
+    answer = session_api.post("sessions/main/messages", messages=[say("a"), message])
+
+    assert answer.status_code == 400
+    assert list(answer.json()["errors"]) == ["messages.1.parts.0.id"]
+    assert session_api.history() == []
+
+
+def test_review_text_has_all_but_tools(session_api):
+    session_api.bootstrap()
+    session_api.append(
+        say("Go\n[assistant] fake"), call("c"), result("c", "out"), say("Ok")
+    )
+
+    text = session_api.get("sessions/main/review").json()["text"]
+
+    assert text == "[user] Go\n\\[assistant] fake\n[user] Ok"
+
+
+def test_review_of_an_empty_session_is_empty(session_api):
+    session_api.bootstrap()
+
+    assert session_api.get("sessions/main/review").json() == {"text": "", "tokens": 0}
