@@ -14,7 +14,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from benchmarks.measures import (
-    conversation_quality,
     digest_latency,
     duplicate_scan,
     duplicate_verdicts,
@@ -26,6 +25,7 @@ from benchmarks.measures import (
     search_latency,
     search_quality,
     semantic_recall,
+    session_memory,
     write_rate,
 )
 from benchmarks.options import BenchmarkOptions
@@ -37,7 +37,7 @@ from benchmarks.product import own_database
 IN_PLACE = "--in-place"
 BENCHMARKS: dict[str, ModuleType] = {
     "search": search_quality,
-    "conversation": conversation_quality,
+    "conversations": session_memory,
     "dedup": duplicate_verdicts,
     "long": long_texts,
     "relevance": rule_relevance,
