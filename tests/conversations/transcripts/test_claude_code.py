@@ -1,0 +1,197 @@
+"""Lines of Claude Code become messages and tasks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from django.core.management import call_command
+
+from conversations.models import Session
+from conversations.transcripts.claude_code import read_transcript
+from conversations.transcripts.events import (
+    TranscriptCounts,
+    TranscriptMessage,
+    TranscriptTask,
+)
+
+SESSION = "5a1f"
+
+
+def line(number, kind, content, **fields):
+    """Return one line; its number is its place in time."""
+    return {
+        "type": kind,
+        "uuid": f"u{number}",
+        "parentUuid": f"u{number - 1}" if number else None,
+        "sessionId": SESSION,
+        "timestamp": f"2026-01-05T13:{number:02}:00.000Z",
+        "cwd": "/src/app",
+        "gitBranch": "main",
+        "isSidechain": False,
+        "message": {"role": kind, "content": content},
+        **fields,
+    }
+
+
+def call(number, call_id, **arguments):
+    block = {"type": "tool_use", "id": call_id, "name": "Bash", "input": arguments}
+    return line(number, "assistant", [block])
+
+
+def result(number, call_id, content, is_error=False):
+    block = {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": content,
+        "is_error": is_error,
+    }
+    return line(number, "user", [block])
+
+
+WORK = [
+    line(0, "user", "Fix the build <system-reminder>Be kind</system-reminder>"),
+    line(1, "assistant", [{"type": "text", "text": "I look."}]),
+    call(2, "c1", command="make"),
+    result(3, "c1", "[main 1a2b3c4] Fix", is_error=True),
+    line(4, "assistant", [{"type": "text", "text": "It is fixed."}]),
+]
+
+
+def read(lines):
+    counts = TranscriptCounts()
+    events = list(read_transcript(map(json.dumps, lines), counts))
+    messages = [e.message for e in events if isinstance(e, TranscriptMessage)]
+    tasks = [e for e in events if isinstance(e, TranscriptTask)]
+    return messages, tasks, counts
+
+
+def test_each_line_with_words_is_a_message():
+    messages, _, counts = read(WORK)
+
+    assert [m.external_id for m in messages] == ["u0", "u1", "u2", "u3", "u4"]
+    roles = ["user", "assistant", "assistant", "tool", "assistant"]
+    assert [m.role for m in messages] == roles
+    assert messages[3].parts[0]["name"] == "Bash"
+    assert messages[0].metadata["claude_code"]["branch"] == "main"
+    assert counts.messages == 5
+
+
+def test_a_prompt_with_tool_calls_is_a_task():
+    _, [task], _ = read(WORK)
+
+    assert task.goal == "Fix the build"
+    assert task.result == "It is fixed."
+    assert task.tool_usage == [
+        {
+            "tool": "Bash",
+            "arguments": {"command": "make"},
+            "result": "[main 1a2b3c4] Fix",
+            "is_error": True,
+        }
+    ]
+    assert task.references == ["commit:1a2b3c4"]
+    assert task.message_ids == ["u0", "u1", "u2", "u3", "u4"]
+    assert (task.cwd, task.branch, task.outcome) == ("/src/app", "main", "")
+
+
+def test_a_prompt_without_a_call_is_no_task():
+    _, tasks, _ = read([line(0, "user", "Why?"), line(1, "assistant", "Because.")])
+
+    assert tasks == []
+
+
+def test_the_next_prompt_is_no_feedback():
+    _, tasks, _ = read([*WORK, line(5, "user", "No, wrong!"), call(6, "c2")])
+
+    assert [task.feedback for task in tasks] == ["", ""]
+    assert [task.goal for task in tasks] == ["Fix the build", "No, wrong!"]
+
+
+def test_the_words_of_a_rejection_are_feedback():
+    words = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+        "To tell you how to proceed, the user said:\nUse the script."
+    )
+
+    _, [task], _ = read([*WORK[:3], result(3, "c1", words, is_error=True)])
+
+    assert task.feedback == "Use the script."
+
+
+def test_the_outcome_of_an_interrupted_task_is_unknown():
+    stop = [{"type": "text", "text": "[Request interrupted by user]"}]
+
+    _, [task], _ = read([*WORK, line(5, "user", stop)])
+
+    assert task.outcome == "unknown"
+
+
+@pytest.mark.parametrize("mark", ["isMeta", "isSidechain", "isCompactSummary"])
+def test_lines_of_the_harness_are_kept_as_messages_and_begin_no_task(mark):
+    messages, tasks, _ = read([line(0, "user", "Words", **{mark: True}), call(1, "c1")])
+
+    assert len(messages) == 2
+    assert tasks == []
+
+
+def test_an_echo_of_a_command_is_no_prompt():
+    echo = "<command-name>/clear</command-name>\n<local-command-stdout></local-command-stdout>"
+
+    messages, tasks, _ = read([line(0, "user", echo), call(1, "c1")])
+
+    assert len(messages) == 2
+    assert tasks == []
+
+
+def test_lines_out_of_order_are_put_in_order():
+    shuffled = [WORK[0], WORK[2], WORK[1], WORK[4], WORK[3]]
+
+    assert read(shuffled)[0] == read(WORK)[0]
+
+
+def test_what_cannot_be_read_is_counted_and_never_fatal():
+    counts = TranscriptCounts()
+    lines = ["{no JSON", "[]", "", json.dumps({"type": "later"}), json.dumps(WORK[0])]
+    lines += [json.dumps(WORK[0]), json.dumps(line(1, "user", 5))]
+
+    events = list(read_transcript(lines, counts))
+
+    assert len(events) == 1
+    assert counts.left_out == {
+        "not JSON": 1,
+        "no object": 1,
+        "type later": 1,
+        "repeated": 1,
+        "malformed: content": 1,
+    }
+
+
+@pytest.fixture
+def transcript(tmp_path):
+    def write(lines):
+        path = tmp_path / "000.jsonl.gz"
+        path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+        return str(path)
+
+    return write
+
+
+def test_the_command_stores_a_file_and_its_longer_successor_once(project, transcript):
+    def run(lines):
+        call_command("import_sessions", transcript(lines), project=project.name)
+        return Session.objects.get(key=SESSION).message_count
+
+    assert run(WORK[:3]) == 3
+    assert run(WORK) == 5
+    assert run(WORK) == 5
+
+
+def test_a_dry_run_stores_nothing(project, transcript, capsys):
+    path = transcript(WORK)
+
+    call_command("import_sessions", path, project=project.name, dry_run=True)
+
+    assert "5 messages, 1 tasks, 0 stored" in capsys.readouterr().out
+    assert not Session.objects.exists()
