@@ -9,31 +9,57 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from benchmarks.datasets import dialogues
-from benchmarks.measures import session_evidence
+from benchmarks.measures import session_evidence, session_speed
 from benchmarks.options import BenchmarkOptions
 
 HELP = "Sessions: append, assemble and compaction; evidence found in dialogues."
+
+
+SIZES = [10, 1_000, 100_000]
 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--only", choices=["evidence", "speed"], help="measure only one part"
     )
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=SIZES, help="messages of the sessions"
+    )
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
+    only = options.extra["only"]
+    rows: list[dict[str, Any]] = []
+    evidence: list[dict[str, Any]] = []
+    if only != "evidence":
+        rows = session_speed.measure(
+            options.data, options.extra["sizes"], keep=options.keep
+        )
+    if only != "speed":
+        evidence = _measure_evidence(options)
+    return {"rows": rows, "evidence": evidence}
+
+
+def _measure_evidence(options: BenchmarkOptions) -> list[dict[str, Any]]:
     sets = dialogues.load_dialogues(options.data)
     if not sets:
         raise CommandError(f"{options.data} holds no conversations/*/turns.jsonl.")
     evidence: list[dict[str, Any]] = []
     for one in sets:
         evidence += session_evidence.measure(one, keep=options.keep)
-    return {"rows": [], "evidence": evidence}
+    return evidence
 
 
 def table(result: dict[str, Any]) -> Iterator[list[str]]:
-    yield from session_evidence.table(result["evidence"])
+    """Return the table of speed; without it, the table of evidence."""
+    if result["rows"]:
+        yield from session_speed.table(result["rows"])
+    else:
+        yield from session_evidence.table(result["evidence"])
 
 
 def remarks(result: dict[str, Any]) -> Iterator[str]:
-    yield from ()
+    """Yield the lines of the table of evidence, where the table of speed is shown."""
+    if result["rows"]:
+        for cells in session_evidence.table(result["evidence"]):
+            yield "  ".join(filter(None, cells))

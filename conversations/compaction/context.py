@@ -12,8 +12,12 @@ from conversations.queries import MessageQuerySet, SummaryQuerySet
 
 FRESH_TAIL = 20  # messages that are never summarized
 MIN_CONDENSED, MAX_CONDENSED = 2, 6  # summaries that one condensed summary replaces
-WINDOW = 200  # messages read at a time
+WINDOW = 40  # messages read at a time: a chunk of 20, and what may have to stay with it
 LOOK_BACK = 10  # messages before the tail that are read first for the cut
+
+
+# What a summary is made of, without the copies of the parts in other columns.
+SOURCE_FIELDS = ("seq", "role", "parts", "tokens", "created_at", "redacted_at")
 
 
 def visible_messages(session: Session) -> MessageQuerySet:
@@ -99,7 +103,7 @@ def _runs(
 
 
 def _without_leaf(session: Session, tail_start: int) -> Iterator[Message]:
-    rows = Message.objects.light().filter(session=session).without_leaf()
+    rows = Message.objects.filter(session=session).without_leaf().only(*SOURCE_FIELDS)
     after = 0
     while window := list(
         rows.filter(seq__gt=after, seq__lt=tail_start).order_by("seq")[:WINDOW]
