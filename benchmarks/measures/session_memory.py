@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from benchmarks.datasets import dialogues
-from benchmarks.measures import session_evidence, session_speed
+from benchmarks.measures import session_evidence, session_speed, summary_quality
 from benchmarks.options import BenchmarkOptions
 
 HELP = "Sessions: append, assemble and compaction; evidence found in dialogues."
@@ -20,7 +20,9 @@ SIZES = [10, 1_000, 100_000]
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--only", choices=["evidence", "speed"], help="measure only one part"
+        "--only",
+        choices=["evidence", "speed", "summaries"],
+        help="measure only one part",
     )
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=SIZES, help="messages of the sessions"
@@ -31,13 +33,16 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
     only = options.extra["only"]
     rows: list[dict[str, Any]] = []
     evidence: list[dict[str, Any]] = []
-    if only != "evidence":
+    summaries: dict[str, Any] = {}
+    if only in (None, "summaries"):
+        summaries = summary_quality.measure(options.data, keep=options.keep)
+    if only in (None, "speed"):
         rows = session_speed.measure(
             options.data, options.extra["sizes"], keep=options.keep
         )
-    if only != "speed":
+    if only in (None, "evidence"):
         evidence = _measure_evidence(options)
-    return {"rows": rows, "evidence": evidence}
+    return {"rows": rows, "evidence": evidence, "summaries": summaries}
 
 
 def _measure_evidence(options: BenchmarkOptions) -> list[dict[str, Any]]:
@@ -60,6 +65,8 @@ def table(result: dict[str, Any]) -> Iterator[list[str]]:
 
 def remarks(result: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of the table of evidence, where the table of speed is shown."""
-    if result["rows"]:
+    if result["summaries"]:
+        yield from summary_quality.lines(result["summaries"])
+    if result["rows"] and result["evidence"]:
         for cells in session_evidence.table(result["evidence"]):
             yield "  ".join(filter(None, cells))

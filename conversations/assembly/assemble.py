@@ -59,6 +59,8 @@ class _Unit:
     first_seq: int
     last_seq: int
     stored_tokens: int
+    # The summary of a unit that is one.
+    summary: Summary | None = None
 
     @property
     def tokens(self) -> int:
@@ -76,8 +78,9 @@ def assemble(
     """Build the context of a session within `budget` tokens.
 
     The last `fresh_tail` messages are always whole, even beyond the budget. Older messages
-    and summaries are added, newest first, until one does not fit. `system` is counted in
-    the budget.
+    and summaries are added, newest first, until one does not fit. If all of them fit,
+    condensed summaries give way to what they were made of, as far as there is room.
+    `system` is counted in the budget.
     """
     caller.require(Role.VIEWER, session.project_id)
     tail_rows = _read_tail(session, fresh_tail)
@@ -86,6 +89,8 @@ def assemble(
     start = tail_rows[0].seq if tail_rows else session.last_seq + 1
     room = max(budget - estimate_tokens(system) - tail_tokens, 0)
     taken, unread = _take_older(session, start, room, _last_user_seq(session))
+    if unread is None:
+        taken = _expand_summaries(taken, room - sum(unit.tokens for unit in taken))
     older = [each for unit in reversed(taken) for each in unit.messages]
     messages = drop_orphans([*older, *tail])
     return AssembledContext(
@@ -168,10 +173,42 @@ def _units(session: Session, start: int, last_user: int) -> Iterator[_Unit]:
         if isinstance(item, Message):
             pending.append(item)
         else:
-            element = _of_summary(item)
-            yield _Unit((element,), item.first_seq, item.last_seq, item.tokens)
+            yield _summary_unit(item)
     if pending:
         yield _message_unit(pending, last_user)
+
+
+def _summary_unit(summary: Summary) -> _Unit:
+    element = _of_summary(summary)
+    first, last = summary.first_seq, summary.last_seq
+    return _Unit((element,), first, last, summary.tokens, summary)
+
+
+def _expand_summaries(newest_first: Sequence[_Unit], room: int) -> list[_Unit]:
+    """Replace condensed summaries by their children, the newest first, while there is room.
+
+    Leaves stay: their messages are asked for, one leaf at a time.
+    """
+    expanded: list[_Unit] = []
+    waiting = list(newest_first)
+    while waiting:
+        unit = waiting.pop(0)
+        children = _child_units(unit)
+        extra = sum(child.tokens for child in children) - unit.tokens
+        if children and extra <= room:
+            room -= extra
+            waiting = [*children, *waiting]
+        else:
+            expanded.append(unit)
+    return expanded
+
+
+def _child_units(unit: _Unit) -> list[_Unit]:
+    """Return the units of a condensed summary's children, the newest first."""
+    if unit.summary is None or unit.summary.kind == Summary.SummaryKind.LEAF:
+        return []
+    children = unit.summary.children.light().order_by("-first_seq")
+    return list(map(_summary_unit, children))
 
 
 def _may_part(before: Message | Summary, after: Message) -> bool:
