@@ -117,7 +117,7 @@ def _judge(session: Session, messages: Sequence[ChatMessage]) -> KeptShare | Non
     covered = list(
         session.messages.filter(leaf__isnull=False).values_list("seq", flat=True)
     )
-    wanted = _named_again(messages, set(covered), session.last_seq)
+    wanted = _find_repeated_names(messages, set(covered), session.last_seq)
     if not wanted:
         return None
     text = "\n".join(each.message.text for each in context.messages)
@@ -127,7 +127,7 @@ def _judge(session: Session, messages: Sequence[ChatMessage]) -> KeptShare | Non
     )
 
 
-def _named_again(
+def _find_repeated_names(
     messages: Sequence[ChatMessage], covered: set[int], last_seq: int
 ) -> set[str]:
     """Return the literals of compacted messages that a later message names again.
