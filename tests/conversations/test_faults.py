@@ -1,0 +1,177 @@
+"""A summarizer that fails in any way changes nothing and is tried again."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from common import best_effort_redis, locks
+from common.caller import SYSTEM
+from conversations.compaction import circuit, compaction_job, need
+from conversations.compaction.compact import (
+    CompactionMode,
+    CompactionRunning,
+    compact,
+)
+from conversations.messages.undo import redact
+from conversations.models import AgentMemoryChange, Session, Summary
+from conversations.summarizers import (
+    LLMSummarizer,
+    StaticSummarizer,
+    SummarizerFailure,
+)
+from jobs.models import Job
+from tests.conversations.conftest import say, talk
+
+pytestmark = pytest.mark.django_db
+FULL = CompactionMode.FULL
+
+
+@pytest.fixture
+def session(session_api):
+    session_api.bootstrap()
+    session_api.append(*talk(60))
+    return Session.objects.get()
+
+
+@pytest.fixture(autouse=True)
+def _closed_circuit(project):
+    yield
+    circuit.note_success(project.pk)
+
+
+@pytest.fixture
+def use(monkeypatch):
+    """Let the product use this summarizer."""
+
+    def use(summarizer):
+        monkeypatch.setattr(compaction_job, "summarizer_of", lambda project: summarizer)
+
+    return use
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "  \n", "See src/invented/path.py and E9999."], ids=repr
+)
+def test_an_unusable_summary_changes_nothing(session, answer):
+    with pytest.raises(SummarizerFailure):
+        compact(session, StaticSummarizer(answer), FULL, SYSTEM)
+
+    assert not Summary.objects.exists()
+    assert not AgentMemoryChange.objects.exists()
+
+
+def test_an_over_long_summary_is_cut(session):
+    summarizer = LLMSummarizer(lambda prompt: "A token was missing. " * 3_000)
+
+    compact(session, summarizer, CompactionMode.INCREMENTAL, SYSTEM)
+
+    content = Summary.objects.get(kind="leaf").content
+    assert content.endswith("[Truncated — expand for full details]")
+    assert len(content) < 2_000
+
+
+def test_what_a_model_thinks_enters_no_summary(session):
+    summarizer = LLMSummarizer(
+        lambda prompt: "<think>secret</think>A token was missing."
+    )
+
+    compact(session, summarizer, CompactionMode.INCREMENTAL, SYSTEM)
+
+    assert "secret" not in Summary.objects.first().content
+
+
+def test_the_passes_before_a_failure_stay(session):
+    answers = iter(["A token was missing."])
+
+    def generate(prompt):
+        try:
+            return next(answers)
+        except StopIteration:
+            raise SummarizerFailure("429") from None
+
+    with pytest.raises(SummarizerFailure):
+        compact(session, LLMSummarizer(generate), FULL, SYSTEM)
+
+    assert Summary.objects.count() == 1
+    assert AgentMemoryChange.objects.count() == 1
+
+
+def test_a_message_that_is_redacted_meanwhile_stays_out_of_the_summary(session):
+    def generate(prompt):
+        redact(session, 3, "asked", SYSTEM)
+        return "A token was missing."
+
+    compact(session, LLMSummarizer(generate), CompactionMode.INCREMENTAL, SYSTEM)
+
+    assert not Summary.objects.exists()
+
+
+def test_the_job_tries_again_after_a_failure(session, use, run_jobs):
+    use(StaticSummarizer(error=SummarizerFailure("429")))
+    Session.objects.update(token_budget=100)
+    need.compact_later(session)
+    run_jobs()
+
+    job = Job.objects.get(kind=need.KIND)
+    assert (job.state, job.attempts) == ("waiting", 1)
+    assert "429" in job.error
+
+
+def test_after_five_failures_the_summarizer_is_not_asked(session, session_api, use):
+    if best_effort_redis.call(lambda client: client.ping()) is None:
+        pytest.skip("Redis does not answer")
+    use(StaticSummarizer(error=SummarizerFailure("429")))
+    codes = [
+        session_api.post("sessions/main/compact", mode="full").json()["code"]
+        for _ in range(6)
+    ]
+
+    assert codes == ["summarizer_failed"] * 5 + ["summarizer_unavailable"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_compactions_of_one_session_do_not_run_at_once(session):
+    entered, left = threading.Event(), threading.Event()
+
+    def hold():
+        from django.db import connection
+
+        with locks.try_advisory_lock(f"compact session:{session.pk}"):
+            entered.set()
+            left.wait(10)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait(10)
+    try:
+        with pytest.raises(CompactionRunning):
+            compact(session, StaticSummarizer("A token was missing."), FULL, SYSTEM)
+    finally:
+        left.set()
+        thread.join()
+
+
+def test_the_automatic_job_stops_when_the_context_is_small_enough(
+    session_api, project, run_jobs
+):
+    project.settings = {"conversations": {"token_budget": 3_000}}
+    project.save()
+    session_api.bootstrap()
+    long = "The build failed because of a missing token in the deploy step. " * 4
+    answer = session_api.append(*(say(f"{long} Part {n}.") for n in range(60)))
+    assert answer["needs_compaction"]
+
+    run_jobs()
+
+    session = Session.objects.get()
+    assert Summary.objects.filter(kind="leaf").exists()
+    assert session.messages.filter(leaf=None).count() >= 20
+    assert session_api.get("sessions/main/compaction").json()["needed"] is False
+    job = Job.objects.get(kind=need.KIND)
+    assert job.state == "done"
+    # The passes end as soon as the context is small enough.
+    before = job.result["tokens_before"]
+    assert 0 < job.result["tokens_after"] < before
