@@ -11,6 +11,7 @@ from common.caller import Caller
 from conversations.agent_memory import texts
 from conversations.agent_memory.pair import resolve_pair
 from conversations.messages.explore import DEFAULT_TOKEN_CAP
+from conversations.sessions.lookup import look_up
 from conversations.sources import may_claim
 from conversations.stores.capabilities import capabilities_of
 from conversations.stores.contract import SearchQuery, SessionRef
@@ -263,7 +264,10 @@ def _roll_back(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
         user_id=tool.session.user_id,
         agent_id=tool.session.agent_id,
     )
-    found = texts.roll_back(pair, scope, version, tool.caller)
+    session = look_up(
+        tool.project, tool.session.id, tool.caller, user_id=tool.session.user_id
+    )
+    found = texts.roll_back(pair, scope, version, tool.caller, session=session)
     text = f"Rolled back {scope} to version {version}."
     return ToolAnswer(text, found._asdict())
 
