@@ -36,6 +36,8 @@ MOST_OUTSIDE = 0.6  # of the budget, outside of the fresh tail
 # session has not seen yet.
 MOMENTS = {"end": 1.0, "middle": 0.6}
 _NUMBER = re.compile(r"\d{2,}")
+# The number of a line, as tools write it before the line: no later message means it.
+_NUMBERED = re.compile(r"^\s*\d+[→|\t]", re.MULTILINE)
 _COMMAND = re.compile(r"[^\n]{3,120}")
 
 
@@ -148,8 +150,9 @@ def _find_repeated_names(
 
 def find_literals(message: ChatMessage) -> set[str]:
     """Return the paths, commands, error codes, identifiers and numbers of a message."""
-    found = set(literals.find_identifiers(message.text))
-    found |= set(_NUMBER.findall(message.text))
+    text = _NUMBERED.sub("", message.text)
+    found = set(literals.find_identifiers(text))
+    found |= set(_NUMBER.findall(text))
     for part in message.parts:
         arguments = part.get("arguments") if part["type"] == "tool_call" else None
         if isinstance(arguments, dict) and isinstance(arguments.get("command"), str):

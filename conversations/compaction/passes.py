@@ -18,6 +18,7 @@ from conversations.search_index import search_columns, vectors
 from conversations.sessions.lookup import lock_session
 from conversations.summarizers import SummarizeOptions, Summarizer, SummarizerFailure
 from conversations.summarizers.input_text import text_of_messages, text_of_summaries
+from conversations.summarizers.options import MIN_TARGET
 from conversations.tokens import estimate_tokens
 from projects import search_language
 
@@ -40,8 +41,12 @@ def run_leaf_pass(
     source = context.find_leaf_source(session, tail_start)
     if not source:
         return None
-    text = text_of_messages(source)
-    options = SummarizeOptions(previous=_previous_summary(session, source[0].seq))
+    text = text_of_messages(source, summarizer.max_result)
+    options = SummarizeOptions(
+        previous=_previous_summary(session, source[0].seq),
+        # A third of the messages, not of the text, in which long results are short.
+        target_tokens=max(MIN_TARGET, sum(each.tokens for each in source) // 3),
+    )
     content = _summarize(summarizer, text, options)
     summary = _write_leaf(session, source, content, summarizer)
     return PassResult(summary, len(source)) if summary else None

@@ -12,17 +12,35 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from common.text import literals
+from conversations.tokens import estimate_tokens
 
 MOST_STATEMENT = 400  # characters of one sentence
 MOST_COMMAND = 120  # characters of a command that is listed
 # The start of a line of messages, and of a line of an extracted summary.
 _ROLE = re.compile(r"\[(?P<role>user|assistant|system|tool)(?::(?P<more>[^\]]*))?\] ?")
 _SPEAKER = re.compile(
-    r"(?P<speaker>user|assistant|system|error"
+    r"(?P<speaker>user|assistant|system|error|did"
     r"|Files|Commands|Also named|Expand for details about): "
 )
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|(?=\n)|$)")
 _COMMAND = re.compile(r'"(?:command|cmd)"\s*:\s*"((?:[^"\\]|\\.)*)')
+# The number of a line, as tools write it before the line.
+_NUMBERED = re.compile(r"^\s*\d+[→|\t]")
+# A path with a folder, or a name with an ending that files of a code base have.
+_FILE = re.compile(
+    r"(?!\w+://)(?:[\w.@+~-]*/)+[\w.@+-]+"
+    r"|[\w.@+-]*\w\.(?:py|pyi|go|mod|sum|rs|js|jsx|mjs|ts|tsx|vue|svelte|css|scss|html?|md"
+    r"|rst|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|xml|csv|sql|sh|bash|zsh|ps1|c|h"
+    r"|cc|cpp|hpp|cs|java|kt|kts|scala|rb|php|swift|m|lua|r|jl|ex|exs|erl|hs|proto|tf"
+    r"|gradle|properties|ipynb|log|diff|patch)"
+)
+# A text of a call's arguments, which may be cut off.
+_ARGUMENT = re.compile(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"?')
+# The arguments that say what a call is about, the most telling first.
+NAMING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "prompt")
+# How much a file and a number weigh beside other literals.
+FILE_WEIGHT, NUMBER_WEIGHT = 1.5, 0.5
+DID = "did"  # the speaker of what the assistant's calls did
 _CODE = re.compile(r"^\s*(?:[{}()\[\];#/*+<>|`-]+\s*)?$|^\s*\d+[→:|]|[{};]\s*$")
 
 
@@ -59,17 +77,25 @@ class SummarySource:
 
     @cached_property
     def ranked_literals(self) -> list[str]:
-        """All literals, the weightiest first: often, late, and files before others."""
+        """All literals, the weightiest first."""
+        return sorted(self.positions, key=lambda each: (-self.weight(each), each))
 
-        def weight(literal: str) -> tuple[float, str]:
-            at = self.positions[literal]
-            recent = 0.5 + max(at)
-            kind = 1.5 if literal in self.files else 1.0
-            if literal.isdecimal():
-                kind = 0.5
-            return (-(len(at) ** 0.5) * recent * kind, literal)
+    @cached_property
+    def literals_by_density(self) -> list[str]:
+        """All literals, by their weight for each token that it takes to list them."""
 
-        return sorted(self.positions, key=weight)
+        def density(literal: str) -> float:
+            return self.weight(literal) / estimate_tokens(f"{literal}, ")
+
+        return sorted(self.positions, key=lambda each: (-density(each), each))
+
+    def weight(self, literal: str) -> float:
+        """A literal weighs more if it occurs often and late, and if it is a file."""
+        at = self.positions[literal]
+        kind = FILE_WEIGHT if literal in self.files else 1.0
+        if literal.isdecimal():
+            kind = NUMBER_WEIGHT
+        return float(len(at) ** 0.5 * (0.5 + max(at)) * kind)
 
 
 def read_source(text: str, *, is_condensed: bool) -> SummarySource:
@@ -81,15 +107,19 @@ def read_source(text: str, *, is_condensed: bool) -> SummarySource:
     lines = list(_lines(text, is_condensed))
     for number, (speaker, line) in enumerate(lines):
         at = (number + 1) / len(lines)
-        found = _literals_of(line)
+        found = _literals_of(_NUMBERED.sub("", line))
         if speaker in ("Files", "Commands", "Also named", "Expand for details about"):
             found = _items_of(speaker, line)
             if speaker == "Commands":
                 commands |= found
-        elif speaker == "call":
+        elif speaker.startswith("call "):
             ran = _commands_of(line)
             commands |= ran
-            found |= ran
+            # The names of the arguments are the tool's, not the session's.
+            values = "\n".join(match[2] for match in _ARGUMENT.finditer(line))
+            found = ran | _literals_of(values.replace("\\n", "\n"))
+            if statement := _call_statement(speaker.removeprefix("call "), line):
+                statements.append(statement)
         elif speaker != "result":
             statements += _statements_of(speaker, line)
         for literal in found:
@@ -118,7 +148,7 @@ def _lines(text: str, is_condensed: bool) -> Iterator[tuple[str, str]]:
 def _speaker_of(match: re.Match[str], line: str) -> str:
     more = match["more"] or ""
     if more.startswith("call "):
-        return "call"
+        return more
     if match["role"] == "tool":
         is_error = line[match.end() :].startswith("error:")
         return "error" if is_error else "result"
@@ -134,6 +164,22 @@ def _statements_of(speaker: str, line: str) -> Iterator[Statement]:
             yield Statement(speaker, text, frozenset(_literals_of(text)))
 
 
+def _call_statement(tool: str, line: str) -> Statement | None:
+    """Say in a sentence what a call did, from the values that name something."""
+    values = {match[1]: match[2] for match in _ARGUMENT.finditer(line)}
+    named = [values[name] for name in NAMING_ARGUMENTS if values.get(name)]
+    if not named:
+        return None
+    first = named[0].split("\\n")[0].strip()[:MOST_COMMAND]
+    verb = (
+        "ran" if first == values.get("command", "")[: len(first)] else f"used {tool} on"
+    )
+    text = f"{verb} {first}"
+    if why := values.get("description", ""):
+        text += f" to {why[0].lower()}{why[1:MOST_COMMAND]}"
+    return Statement(DID, f"{text}.", frozenset(_literals_of(text)) | {first})
+
+
 def _mark_last(statements: list[Statement]) -> Iterator[Statement]:
     last = {each.speaker: number for number, each in enumerate(statements)}
     for number, each in enumerate(statements):
@@ -141,7 +187,12 @@ def _mark_last(statements: list[Statement]) -> Iterator[Statement]:
 
 
 def _literals_of(text: str) -> set[str]:
-    return {each for each in literals.find_literals(text) if 1 < len(each) <= 120}
+    return {each for each in literals.find_literals(text) if _is_name(each)}
+
+
+def _is_name(literal: str) -> bool:
+    """Return whether a literal is more than a sign, and not a long quote."""
+    return len(literal) <= MOST_COMMAND and sum(map(str.isalnum, literal)) > 1
 
 
 def _commands_of(line: str) -> set[str]:
@@ -155,4 +206,4 @@ def _items_of(name: str, line: str) -> set[str]:
 
 
 def _is_file(literal: str) -> bool:
-    return bool(literals.find_paths(literal)) and ("/" in literal or "." in literal[1:])
+    return bool(_FILE.fullmatch(literal))

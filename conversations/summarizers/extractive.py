@@ -27,8 +27,10 @@ SENTENCE_SHARE = 0.52
 # A sentence repeats another if it shares this part of its words with it.
 REPEATED_SHARE = 0.7
 # How much a sentence gains: by its speaker, by each new literal, by a word of decision.
-SPEAKER_WEIGHTS = {"user": 1.6, "assistant": 1.0, "error": 1.1}
-LITERAL_WEIGHT, MOST_LITERALS = 0.35, 5
+SPEAKER_WEIGHTS = {"user": 1.6, "assistant": 1.0, "error": 1.1, "did": 0.6}
+LITERAL_WEIGHT, MOST_LITERALS = 1.0, 5
+# The most tokens of the lists and of the last line, as shares of those of the sentences.
+MOST_LISTED, MOST_SUBJECTS = 0.95, 0.25
 DECISION_WEIGHT = 0.6
 LAST_WEIGHT = 0.8  # for the last words of each speaker
 SUBJECTS = 6  # subjects of the last line
@@ -48,6 +50,8 @@ class ExtractiveSummarizer:
     """Summarizes by sentence scoring; needs no model."""
 
     name: str = "extractive"
+    # It reads of a tool's result the literals only, and those at its end count as well.
+    max_result: int = 4_000
 
     def summarize(self, text: str, options: SummarizeOptions) -> str:
         return escalate(extract, text, options)
@@ -71,11 +75,12 @@ class _Extract:
         statements = self.statements
         lines = [statement.line for statement in statements]
         spoken = sum(map(estimate_tokens, lines))
+        last = self.expand_line(spoken)
         # The lists are never longer than the sentences.
-        room = min(self.target - spoken, int(spoken * 0.9))
+        room = min(self.target - spoken, int(spoken * MOST_LISTED))
         shown = "\n".join(lines)
-        lists = list(self.lists(room - estimate_tokens(self.expand_line), shown))
-        return "\n".join([*lines, *lists, self.expand_line])
+        lists = list(self.lists(room - estimate_tokens(last), shown))
+        return "\n".join([*lines, *lists, last])
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -121,8 +126,8 @@ class _Extract:
         return LITERAL_WEIGHT * sum(weights[:MOST_LITERALS])
 
     def lists(self, room: int, shown: str) -> Iterable[str]:
-        """Yield the lines of literals, the weightiest first, as far as there is room."""
-        ranked = [each for each in self.source.ranked_literals if each not in shown]
+        """Yield the lines of literals, as many of the weight as there is room for."""
+        ranked = [each for each in self.source.literals_by_density if each not in shown]
         taken: dict[str, list[str]] = {FILES: [], COMMANDS: [], NAMES: []}
         for literal in ranked:
             size = estimate_tokens(f"{literal}, ")
@@ -141,9 +146,12 @@ class _Extract:
             return FILES
         return COMMANDS if literal in self.source.commands else NAMES
 
-    @cached_property
-    def expand_line(self) -> str:
+    def expand_line(self, spoken: int) -> str:
+        """Name the weightiest subjects, at least one."""
         subjects = self.source.ranked_literals[:SUBJECTS] or ["the messages"]
+        most = spoken * MOST_SUBJECTS
+        while len(subjects) > 1 and estimate_tokens(", ".join(subjects)) > most:
+            subjects.pop()
         return f"{EXPAND}: {', '.join(subjects)}"
 
 

@@ -26,10 +26,12 @@ class Speech(Protocol):
     def parts(self) -> Sequence[Part]: ...
 
 
-def text_of_messages(messages: Iterable[Speech]) -> str:
+def text_of_messages(messages: Iterable[Speech], max_result: int = MAX_RESULT) -> str:
     """Return the messages as `[role] content`, with short calls and results."""
     lines = (
-        _line(message.role, part) for message in messages for part in message.parts
+        _line(message.role, part, max_result)
+        for message in messages
+        for part in message.parts
     )
     return "\n".join(line for line in lines if line)
 
@@ -38,14 +40,14 @@ def text_of_summaries(contents: Iterable[str]) -> str:
     return SEPARATOR.join(contents)
 
 
-def _line(role: str, part: Part) -> str:
+def _line(role: str, part: Part, max_result: int) -> str:
     if part["type"] == "tool_call":
         arguments = part["arguments"]
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments, ensure_ascii=False)
         return f"[{role}:call {part['name']}] args: {_clip(arguments, MAX_ARGUMENTS)}"
     if part["type"] == "tool_result":
-        return _result_line(part)
+        return _result_line(part, max_result)
     text = escape_roles(TEXT_OF[part["type"]](part))
     return f"[{role}] {text}" if text.strip() else ""
 
@@ -55,10 +57,10 @@ def escape_roles(text: str) -> str:
     return _ROLE_PREFIX.sub(r"\\[", text)
 
 
-def _result_line(part: Part) -> str:
+def _result_line(part: Part, max_result: int) -> str:
     content = content_text(part["content"])
     name = part["name"] or "tool"
-    start = escape_roles(_clip(content, MAX_RESULT))
+    start = escape_roles(_clip(content, max_result))
     if part["is_error"]:
         return f"[tool:{name}] error: {start}"
     return f"[tool:{name}] result({len(content)} chars): {start}"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from conversations.summarizers.escalate import escalate
+from conversations.summarizers.input_text import MAX_RESULT
 from conversations.summarizers.options import SummarizeOptions
 from conversations.summarizers.prompt import build_prompt
 
@@ -22,6 +23,7 @@ class LLMSummarizer:
 
     generate: Callable[[str], str]
     name: str = "model"
+    max_result: int = MAX_RESULT
 
     def summarize(self, text: str, options: SummarizeOptions) -> str:
         """Return a summary, shorten in three steps; an error of `generate` passes through."""

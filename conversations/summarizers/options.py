@@ -45,6 +45,8 @@ class Summarizer(Protocol):
     """Generates a summary of a text."""
 
     name: str
+    # The characters of a tool's result that the summarizer reads.
+    max_result: int
 
     def summarize(self, text: str, options: SummarizeOptions) -> str:
         """Return a summary that is not blank; raise SummarizerFailure."""

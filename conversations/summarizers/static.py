@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from conversations.summarizers.input_text import MAX_RESULT
 from conversations.summarizers.options import SummarizeOptions
 
 
@@ -14,6 +15,7 @@ class StaticSummarizer:
     response: str = ""
     error: Exception | None = None
     name: str = "static"
+    max_result: int = MAX_RESULT
 
     def summarize(self, text: str, options: SummarizeOptions) -> str:
         if self.error:
