@@ -41,9 +41,8 @@ def _conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
     scope = selection.get("scope") or {}
     kind = scope.get("kind")
     if kind == "session":
-        of_key = Q(key=scope["session_id"])
-        user = scope.get("user_id")
-        return (of_key & Q(user_id=user) if user else of_key), None
+        # A session scope without a user is that of the anonymous session.
+        return Q(key=scope["session_id"], user_id=scope.get("user_id", "")), None
     if kind == "user":
         selection = {"user_id": scope["user_id"]} if "user_id" in scope else {}
     if "session_id" in selection:

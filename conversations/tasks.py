@@ -11,11 +11,12 @@ from conversations import project_removal
 from conversations.compaction import compaction_job
 from conversations.models import Message, Summary
 from conversations.search_index import search_columns
+from conversations.sessions import retention
 from jobs.models import Heartbeat
 from projects.models import Project
 from search import statistics
 
-__all__ = ["compaction_job", "project_removal", "refresh_statistics"]
+__all__ = ["compaction_job", "project_removal", "refresh_statistics", "retain"]
 
 
 @shared_task
@@ -28,3 +29,12 @@ def refresh_statistics() -> None:
     ):
         statistics.refresh(rows, projects=projects, name=name)
     Heartbeat.beat("conversation_statistics")
+
+
+@shared_task
+def retain() -> None:
+    """Archive idle sessions, and purge those that were archived for long."""
+    for project in Project.objects.live():
+        retention.archive_idle(project)
+        retention.purge_archived(project)
+    Heartbeat.beat("conversation_retention")

@@ -38,6 +38,10 @@ app.conf.update(
             "task": "conversations.tasks.refresh_statistics",
             "schedule": 15,
         },
+        "conversation-retention": {
+            "task": "conversations.tasks.retain",
+            "schedule": 3600,
+        },
         "playbook-tidying": {"task": "playbook.tasks.tidy", "schedule": 3600},
         "playbook-exposures": {
             "task": "playbook.tasks.forget_exposures",

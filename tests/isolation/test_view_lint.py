@@ -26,6 +26,7 @@ ALLOWED = {
     "memories/tasks.py: refresh_statistics": "the system counts words",
     "playbook/tasks.py: refresh_statistics": "the system counts words",
     "conversations/tasks.py: refresh_statistics": "the system counts words",
+    "conversations/tasks.py: retain": "the system archives and purges by the settings",
     "ace/management/commands/replay.py: in_process": "whoever has a shell owns all",
     "ace/management/commands/replay.py: handle": "whoever has a shell owns all",
 }

@@ -1,0 +1,68 @@
+"""Idle sessions are archived and archived ones purged, where a project says so."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from conversations.models import Message, Session
+from conversations.tasks import retain
+from tests.conversations.conftest import say
+
+pytestmark = pytest.mark.django_db
+OLD = timezone.now() - timedelta(days=10)
+
+
+@pytest.fixture
+def keys(session_api):
+    """One session that is old and one that is new, and another user's of the same key."""
+    for key, user in (("old", ""), ("new", ""), ("old", "42")):
+        session_api.bootstrap(key, user_id=user)
+        session_api.append(say(f"{key} {user}"), key=key, user_id=user)
+    Session.objects.filter(key="old", user_id="").update(last_active=OLD)
+
+    def read(**filters):
+        rows = Session.objects.filter(**filters).order_by("key", "user_id")
+        return list(rows.values_list("key", "user_id"))
+
+    return read
+
+
+def let(project, **days):
+    project.settings = {"conversations": days}
+    project.save()
+
+
+def test_by_default_nothing_is_archived_or_purged(keys):
+    retain()
+
+    assert len(keys(archived_at=None)) == 3
+
+
+def test_an_idle_session_is_archived(keys, project):
+    let(project, archive_after_days=5)
+
+    retain()
+
+    assert keys(archived_at=None) == [("new", ""), ("old", "42")]
+
+
+def test_a_session_that_was_archived_for_long_is_purged_alone(keys, project):
+    let(project, purge_after_days=5)
+    Session.objects.filter(key="old", user_id="").update(archived_at=OLD)
+
+    retain()
+
+    assert keys() == [("new", ""), ("old", "42")]
+    assert Message.objects.count() == 2
+
+
+def test_an_append_opens_an_archived_session_again(keys, project, session_api):
+    let(project, archive_after_days=5)
+    retain()
+
+    session_api.append(say("Hello"), key="old", user_id="0")
+
+    assert len(keys(archived_at=None)) == 3
