@@ -37,7 +37,7 @@ MOST_OUTSIDE = 0.6  # of the budget, outside of the fresh tail
 MOMENTS = {"end": 1.0, "middle": 0.6}
 _NUMBER = re.compile(r"\d{2,}")
 # The number of a line, as tools write it before the line: no later message means it.
-_NUMBERED = re.compile(r"^\s*\d+[→|\t]", re.MULTILINE)
+_NUMBERED = re.compile(r"^[ \t]{0,8}\d{1,7}[→|\t]", re.MULTILINE)
 _COMMAND = re.compile(r"[^\n]{3,120}")
 
 

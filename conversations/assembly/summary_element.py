@@ -7,7 +7,9 @@ from xml.sax.saxutils import escape
 
 from conversations.models import Summary
 
-_FORGERY = re.compile(r"<(?=\s*/?\s*summary\b[^>]{0,500}\bid\s*=)", re.IGNORECASE)
+_FORGERY = re.compile(
+    r"<(?=\s{0,8}/?\s{0,8}summary\b[^>]{0,500}\bid\s{0,8}=)", re.IGNORECASE
+)
 
 
 def summary_element(summary: Summary) -> str:

@@ -25,7 +25,7 @@ _SPEAKER = re.compile(
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|(?=\n)|$)")
 _COMMAND = re.compile(r'"(?:command|cmd)"\s*:\s*"((?:[^"\\]|\\.)*)')
 # The number of a line, as tools write it before the line.
-_NUMBERED = re.compile(r"^\s*\d+[→|\t]")
+_NUMBERED = re.compile(r"^[ \t]{0,8}\d{1,7}[→|\t]")
 # A path with a folder, or a name with an ending that files of a code base have.
 _FILE = re.compile(
     r"(?!\w+://)(?:[\w.@+~-]*/)+[\w.@+-]+"

@@ -34,9 +34,8 @@ from conversations.transcripts.events import (
 WINDOW = 32
 # What the harness puts into a prompt, which the person did not write.
 _HARNESS = re.compile(
-    r"<(system-reminder|command-[a-z]+|local-command-[a-z]+|bash-[a-z]+|ide[a-z_]*"
-    r"|user-prompt-submit-hook)\b[^>]*>.*?(?:</\1>|\Z)",
-    re.DOTALL,
+    r"<(system-reminder|command-[a-z]{1,20}|local-command-[a-z]{1,20}|bash-[a-z]{1,20}"
+    r"|ide(?:_[a-z]{1,20})?|user-prompt-submit-hook)(?:\s[^>]{0,200})?>"
 )
 _INTERRUPTED = "[Request interrupted by user"
 _REJECTED = "The user doesn't want to proceed with this tool use"
@@ -231,8 +230,21 @@ def _prompt_of(line: dict[str, Any], message: ChatMessage) -> str:
     if any(part["type"] == "tool_result" for part in message.parts):
         return ""
     texts = (part["text"] for part in message.parts if part["type"] == "text")
-    words = _HARNESS.sub("", "\n".join(texts)).strip()
+    words = _without_harness("\n".join(texts)).strip()
     return "" if words.startswith(_INTERRUPTED) else words
+
+
+def _without_harness(text: str) -> str:
+    """Leave out the elements of the harness; one that does not end reaches to the end."""
+    kept, at = [], 0
+    while opening := _HARNESS.search(text, at):
+        kept.append(text[at : opening.start()])
+        closing = f"</{opening[1]}>"
+        end = text.find(closing, opening.end())
+        if end < 0:
+            return "".join(kept)
+        at = end + len(closing)
+    return "".join([*kept, text[at:]])
 
 
 def _is_outside_of_tasks(line: dict[str, Any]) -> bool:

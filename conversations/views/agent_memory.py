@@ -29,7 +29,11 @@ def example(name: str, **values: Any) -> OpenApiExample:
 
 
 class PairView(ProjectView):
-    """Find the agent and the user that a request names."""
+    """Find the agent and the user that a request names.
+
+    The stored answer of an Idempotency-Key has no texts, because a purge would not find them:
+    they have no id.
+    """
 
     def pair(
         self, data: Mapping[str, Any], role: Role | None = None
@@ -86,7 +90,7 @@ class TextView(PairView):
             )
             return 200, found._asdict()
 
-        return self.run_once(pair.project.pk, act)
+        return self.run_once(pair.project.pk, act, hidden=("text",))
 
 
 class ProfileView(TextView):
@@ -177,7 +181,7 @@ class ConstraintsView(PairView):
             )
             return 201, found._asdict()
 
-        return self.run_once(pair.project.pk, act)
+        return self.run_once(pair.project.pk, act, hidden=("constraints",))
 
 
 class ConstraintView(PairView):
@@ -251,7 +255,8 @@ class ChangesView(PairView):
             )
             return 201, represent(forms.AgentMemoryChangeOut, row)
 
-        return self.run_once(pair.project.pk, act)
+        texts_of_row = ("before_text", "after_text")
+        return self.run_once(pair.project.pk, act, hidden=texts_of_row)
 
 
 class RollbackView(PairView):
@@ -274,7 +279,7 @@ class RollbackView(PairView):
             )
             return 200, found._asdict()
 
-        return self.run_once(pair.project.pk, act)
+        return self.run_once(pair.project.pk, act, hidden=("text",))
 
 
 class SnapshotView(SessionView):

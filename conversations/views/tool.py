@@ -84,7 +84,8 @@ class MemoryToolView(SessionView):
         def act() -> tuple[int, dict[str, Any]]:
             return 200, asdict(tool.call(arguments))
 
-        return self.run_once(project.pk, act)
+        # The stored answer has no texts, because a purge would not find them.
+        return self.run_once(project.pk, act, hidden=("text", "data"))
 
     def tool(
         self, project: Project, session: Session, data: Mapping[str, Any]

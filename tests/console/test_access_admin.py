@@ -137,8 +137,8 @@ def literal(node):
 
 
 class TestWhatAnEventTellsOf:
-    # A refused request names its path.
-    WITHOUT_A_PAGE = {"route"}
+    # A refused request names its path, and sessions have no page yet.
+    WITHOUT_A_PAGE = {"route", "session"}
 
     def test_every_kind_has_a_page(self):
         assert set(recorded_types()) == {*PAGES} | self.WITHOUT_A_PAGE

@@ -124,13 +124,14 @@ def private_part(api, project, mark, **more):
         rival(api, project, OPPOSITE.replace("Never", "Always")),
     )
     posted(api, f"playbook/conflicts/{found['decided']}/reject", {"note": mark})
-    return found | private_sessions(api, project, mark)
+    user = (more.get("scope") or {}).get("user_id", "u1")
+    return found | private_sessions(api, project, mark, user)
 
 
-def private_sessions(api, project, mark):
-    """A session of u1 with summaries and an agent memory, and an anonymous session."""
+def private_sessions(api, project, mark, user="u1"):
+    """A session of a user with summaries and an agent memory, and an anonymous session."""
     named = {"project_id": str(project.pk), "agent_id": "a1"}
-    about = named | {"user_id": "u1"}
+    about = named | {"user_id": user}
     session = posted(
         api,
         "sessions",
@@ -149,7 +150,7 @@ def private_sessions(api, project, mark):
         assert api.put(f"{API}/agent-memory/{name}", body).status_code == 200
     listed = posted(api, "agent-memory/constraints", about | {"text": f"No {mark}"})
     return {
-        "user": "u1",
+        "user": user,
         "session": session,
         "seq": 1,
         "summary": summaries.json()["results"][0]["id"],
