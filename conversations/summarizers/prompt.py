@@ -25,7 +25,7 @@ STRUCTURE_TAGS = (
     "constraints",
 )
 _STRUCTURE = re.compile(
-    rf"<(?=\s{0, 8}/?\s{0, 8}(?:{'|'.join(STRUCTURE_TAGS)})\b)", re.IGNORECASE
+    rf"<(?=\s{{0,8}}/?\s{{0,8}}(?:{'|'.join(STRUCTURE_TAGS)})\b)", re.IGNORECASE
 )
 AGGRESSIVE = (
     "Aggressive: keep only what is needed to go on: decisions, open points, file changes, "
