@@ -11,12 +11,8 @@ from typing import Any
 from common import errors, locks
 from common.caller import Caller
 from conversations.compaction import context
-from conversations.compaction.passes import (
-    PassResult,
-    run_condensed_pass,
-    run_leaf_pass,
-)
-from conversations.models import AgentMemoryChange, Session
+from conversations.compaction.passes import run_condensed_pass, run_leaf_pass
+from conversations.models import AgentMemoryChange, Session, Summary
 from conversations.summarizers import Summarizer
 
 MIN_PASSES = 100  # passes that a full compaction may always do
@@ -53,6 +49,14 @@ class CompactionResult:
     @property
     def passes(self) -> int:
         return self.leaf_summaries_created + self.condensed_summaries_created
+
+    def count(self, summary: Summary) -> None:
+        """Count what one pass wrote."""
+        if summary.kind == Summary.SummaryKind.LEAF:
+            self.leaf_summaries_created += 1
+            self.messages_compacted += summary.message_count
+        else:
+            self.condensed_summaries_created += 1
 
 
 IsEnough = Callable[[int], bool]
@@ -98,40 +102,25 @@ def _run_passes(
     tail: int,
 ) -> None:
     """Run leaf passes before condensed ones, so that the finest summaries are kept longest."""
-    most = max(MIN_PASSES, 2 * session.message_count)
+
+    def run_leaf() -> Summary | None:
+        tail_start = context.find_tail_start(session, tail)
+        return run_leaf_pass(session, summarizer, tail_start)
+
+    def run_condensed() -> Summary | None:
+        return run_condensed_pass(session, summarizer)
+
     is_full = mode is CompactionMode.FULL
-    for run_pass, count in (
-        (_leaf_pass(session, summarizer, tail), _count_leaf),
-        (lambda: run_condensed_pass(session, summarizer), _count_condensed),
-    ):
-        for _ in range(most if is_full else 1):
+    most = max(MIN_PASSES, 2 * session.message_count) if is_full else 1
+    for run_pass in (run_leaf, run_condensed):
+        for _ in range(most):
             if is_enough(_tokens(session)):
                 return
-            written = run_pass()
-            if written is None:
+            summary = run_pass()
+            if summary is None:
                 break
-            count(result, written)
+            result.count(summary)
             step()
-
-
-def _leaf_pass(
-    session: Session, summarizer: Summarizer, tail: int
-) -> Callable[[], PassResult | None]:
-    def run_pass() -> PassResult | None:
-        return run_leaf_pass(
-            session, summarizer, context.find_tail_start(session, tail)
-        )
-
-    return run_pass
-
-
-def _count_leaf(result: CompactionResult, written: PassResult) -> None:
-    result.leaf_summaries_created += 1
-    result.messages_compacted += written.messages
-
-
-def _count_condensed(result: CompactionResult, written: PassResult) -> None:
-    result.condensed_summaries_created += 1
 
 
 def _tokens(session: Session) -> int:

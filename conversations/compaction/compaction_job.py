@@ -58,14 +58,11 @@ def compact_now(
 def compact_session(run: runner.JobRun) -> dict[str, Any]:
     """Compact a session until its context is below the target share of its budget.
 
-    The job does not shrink a context more than needed. While the circuit is open, it waits.
+    The job does not shrink a context more than needed.
     """
     session = _session_of(run)
     if session is None or not need.has_summarizer(session.project):
         return {"skipped": "the session is gone, or its project has no summarizer"}
-    if seconds := circuit.seconds_open(session.project_id):
-        _try_again(run, seconds)
-        return {"skipped": f"the summarizer is not asked for {seconds} s"}
     most = need.TARGET * need.budget_of(session.project, session)
     return _run(run, session, CompactionMode.FULL, lambda tokens: tokens <= most)
 
@@ -76,9 +73,6 @@ def compact_on_request(run: runner.JobRun) -> dict[str, Any]:
     session = _session_of(run)
     if session is None:
         return {"skipped": "the session is gone"}
-    if seconds := circuit.seconds_open(session.project_id):
-        _try_again(run, seconds)
-        return {"skipped": f"the summarizer is not asked for {seconds} s"}
     return _run(
         run, session, CompactionMode(run.job.args["mode"]), lambda tokens: False
     )
@@ -103,6 +97,10 @@ def _try_again(run: runner.JobRun, seconds: int) -> None:
 def _run(
     run: runner.JobRun, session: Session, mode: CompactionMode, is_enough: IsEnough
 ) -> dict[str, Any]:
+    """Compact a session; while the circuit is open, the job waits."""
+    if seconds := circuit.seconds_open(session.project_id):
+        _try_again(run, seconds)
+        return {"skipped": f"the summarizer is not asked for {seconds} s"}
     try:
         result = compact_now(session, mode, SYSTEM, is_enough=is_enough, run=run)
     except (

@@ -6,7 +6,7 @@ A pass writes only when its summary is complete and its sources are unchanged.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from django.db.models import Q, QuerySet
 
@@ -26,17 +26,9 @@ MAX_CONDENSED_TOKENS = 1_200  # the target of a condensed summary
 MAX_NAMED = 5  # names that an error lists
 
 
-@dataclass(frozen=True)
-class PassResult:
-    """What a pass wrote: the new summary, and the messages that it took from the context."""
-
-    summary: Summary
-    messages: int
-
-
 def run_leaf_pass(
     session: Session, summarizer: Summarizer, tail_start: int
-) -> PassResult | None:
+) -> Summary | None:
     """Replace the oldest chunk of messages by a leaf; None if there is no such chunk."""
     source = context.find_leaf_source(session, tail_start)
     if not source:
@@ -48,8 +40,7 @@ def run_leaf_pass(
         target_tokens=max(MIN_TARGET, sum(each.tokens for each in source) // 3),
     )
     content = _summarize(summarizer, text, options)
-    summary = _write_leaf(session, source, content, summarizer)
-    return PassResult(summary, len(source)) if summary else None
+    return _write_leaf(session, source, content, summarizer)
 
 
 def _previous_summary(session: Session, seq: int) -> str:
@@ -58,23 +49,20 @@ def _previous_summary(session: Session, seq: int) -> str:
     return found or ""
 
 
-def run_condensed_pass(session: Session, summarizer: Summarizer) -> PassResult | None:
+def run_condensed_pass(session: Session, summarizer: Summarizer) -> Summary | None:
     """Replace neighbouring summaries by one of the next depth; None if there are none."""
     source = context.find_condensed_source(session)
     if not source:
         return None
     text = text_of_summaries(summary.content for summary in source)
-    options = SummarizeOptions(is_condensed=True, depth=source[0].depth + 1)
-    target = min(options.target_of(text), MAX_CONDENSED_TOKENS)
     options = SummarizeOptions(
         is_condensed=True,
         depth=source[0].depth + 1,
         previous=_previous_summary(session, source[0].first_seq),
-        target_tokens=target,
     )
-    content = _summarize(summarizer, text, options)
-    summary = _write_condensed(session, source, content, summarizer)
-    return PassResult(summary, 0) if summary else None
+    target = min(options.target_of(text), MAX_CONDENSED_TOKENS)
+    content = _summarize(summarizer, text, replace(options, target_tokens=target))
+    return _write_condensed(session, source, content, summarizer)
 
 
 def _summarize(summarizer: Summarizer, text: str, options: SummarizeOptions) -> str:
