@@ -5,6 +5,7 @@ They select what a caller may see, and what the context of a session holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 from django.apps import apps
@@ -13,6 +14,29 @@ from django.db import models
 from common.caller import Caller
 from projects.models import Project
 from search.columns import SEARCH_COLUMNS
+
+MAX_PAGE = 1_000  # rows that are read at a time
+
+
+def read_pages(
+    rows: models.QuerySet[Any], name: str, size: int, *, newest_first: bool = False
+) -> Iterator[list[Any]]:
+    """Yield rows in pages by a column of numbers that no two rows share.
+
+    No page is read before it is asked for. Each page of newest rows is twice as large as
+    the page before, up to MAX_PAGE, because most readers stop early.
+    """
+    ordered = rows.order_by(f"-{name}" if newest_first else name)
+    beyond = f"{name}__lt" if newest_first else f"{name}__gt"
+    page = list(ordered[:size])
+    while page:
+        yield page
+        if len(page) < size:
+            return
+        last = getattr(page[-1], name)
+        if newest_first:
+            size = max(size, min(size * 2, MAX_PAGE))
+        page = list(ordered.filter(**{beyond: last})[:size])
 
 
 class SessionQuerySet(models.QuerySet[Any]):

@@ -5,6 +5,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from django.db.models import QuerySet
 
 from common.caller import Caller, Role
 from conversations.assembly.pairs import ContextMessage, drop_orphans, shorten_results
@@ -12,10 +16,10 @@ from conversations.assembly.summary_element import escape_forgery, summary_eleme
 from conversations.compaction import boundary, context
 from conversations.formats.message import ChatMessage, Part
 from conversations.models import Message, Session, Summary
+from conversations.queries import read_pages
 from conversations.tokens import estimate_tokens
 
-WINDOW = 50  # items read first; each further read is twice as large
-MAX_WINDOW = 1_000
+WINDOW = 50  # items read first
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def assemble(
     `system` is counted in the budget.
     """
     caller.require(Role.VIEWER, session.project_id)
-    tail_rows = _read_tail(session, fresh_tail)
+    tail_rows = context.read_tail(context.visible_messages(session), fresh_tail)
     tail = [_of_message(row) for row in tail_rows]
     tail_tokens = sum(each.tokens for each in tail)
     start = tail_rows[0].seq if tail_rows else session.last_seq + 1
@@ -103,14 +107,6 @@ def assemble(
         ],
         system=system,
     )
-
-
-def _read_tail(session: Session, size: int) -> list[Message]:
-    if size <= 0:
-        return []
-    start = context.find_tail_start(session, size)
-    rows = context.visible_messages(session).filter(seq__gte=start)
-    return list(rows.order_by("seq"))
 
 
 def _last_user_seq(session: Session) -> int:
@@ -251,16 +247,8 @@ def _position(item: Message | Summary) -> int:
     return item.seq if isinstance(item, Message) else item.last_seq
 
 
-def _read_newest(rows: object, name: str) -> Iterator[Message | Summary]:
-    ordered = rows.order_by(f"-{name}")  # type: ignore[attr-defined]  # two querysets
-    before, size = None, WINDOW
-    while True:
-        page = ordered.filter(**{f"{name}__lt": before}) if before else ordered
-        window = list(page[:size])
-        yield from window
-        if len(window) < size:
-            return
-        before, size = getattr(window[-1], name), min(size * 2, MAX_WINDOW)
+def _read_newest(rows: QuerySet[Any], name: str) -> Iterator[Message | Summary]:
+    return chain.from_iterable(read_pages(rows, name, WINDOW, newest_first=True))
 
 
 def _parts_before(summary: Summary, start: int) -> Iterator[Message | Summary]:

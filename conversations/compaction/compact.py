@@ -70,7 +70,6 @@ def compact(
     *,
     is_enough: IsEnough = lambda tokens: False,
     step: Callable[[], None] = lambda: None,
-    tail: int = context.FRESH_TAIL,
 ) -> CompactionResult:
     """Compact a session; `is_enough` of the context's tokens ends a compaction early.
 
@@ -83,7 +82,7 @@ def compact(
         started = time.perf_counter()
         result = CompactionResult(tokens_before=_tokens(session))
         try:
-            _run_passes(session, summarizer, mode, result, is_enough, step, tail)
+            _run_passes(session, summarizer, mode, result, is_enough, step)
         finally:
             result.tokens_after = _tokens(session)
             result.duration_ms = round((time.perf_counter() - started) * 1000)
@@ -99,12 +98,11 @@ def _run_passes(
     result: CompactionResult,
     is_enough: IsEnough,
     step: Callable[[], None],
-    tail: int,
 ) -> None:
     """Run leaf passes before condensed ones, so that the finest summaries are kept longest."""
 
     def run_leaf() -> Summary | None:
-        tail_start = context.find_tail_start(session, tail)
+        tail_start = context.find_tail_start(session)
         return run_leaf_pass(session, summarizer, tail_start)
 
     def run_condensed() -> Summary | None:

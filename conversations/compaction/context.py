@@ -8,7 +8,7 @@ from itertools import chain
 
 from conversations.compaction import boundary
 from conversations.models import Message, Session, Summary
-from conversations.queries import MessageQuerySet, SummaryQuerySet
+from conversations.queries import MessageQuerySet, SummaryQuerySet, read_pages
 
 FRESH_TAIL = 20  # messages that are never summarized
 MIN_CONDENSED, MAX_CONDENSED = 2, 6  # summaries that one condensed summary replaces
@@ -25,22 +25,27 @@ def visible_messages(session: Session) -> MessageQuerySet:
     return rows
 
 
+def read_tail(rows: MessageQuerySet, size: int) -> list[Message]:
+    """Return the fresh tail of a session's messages, in order."""
+    tail: list[Message] = []
+    if size <= 0:
+        return tail
+    for page in read_pages(rows, "seq", size + LOOK_BACK, newest_first=True):
+        tail += page
+        count = boundary.count_tail(tail, size)
+        if count < len(tail):
+            return tail[:count][::-1]
+    return tail[::-1]
+
+
 def find_tail_start(session: Session, size: int = FRESH_TAIL) -> int:
     """Return the seq of the first message of the fresh tail.
 
     Without a tail, it is the seq after the newest message.
     """
-    if size <= 0:
-        return session.last_seq + 1
-    rows = visible_messages(session).only("seq", "parts", "tokens").order_by("-seq")
-    limit = size + LOOK_BACK
-    while True:
-        newest = list(rows[:limit])
-        count = boundary.count_tail(newest, size)
-        if count < len(newest) or len(newest) < limit:
-            break
-        limit *= 4
-    return newest[count - 1].seq if newest else session.last_seq + 1
+    rows = visible_messages(session).only("seq", "parts", "tokens")
+    tail = read_tail(rows, size)
+    return tail[0].seq if tail else session.last_seq + 1
 
 
 def root_summaries(session: Session) -> SummaryQuerySet:
@@ -103,13 +108,9 @@ def _runs(
 
 
 def _without_leaf(session: Session, tail_start: int) -> Iterator[Message]:
-    rows = Message.objects.filter(session=session).without_leaf().only(*SOURCE_FIELDS)
-    after = 0
-    while window := list(
-        rows.filter(seq__gt=after, seq__lt=tail_start).order_by("seq")[:WINDOW]
-    ):
-        yield from window
-        after = window[-1].seq
+    rows = Message.objects.filter(session=session, seq__lt=tail_start)
+    sources = rows.without_leaf().only(*SOURCE_FIELDS)
+    return chain.from_iterable(read_pages(sources, "seq", WINDOW))
 
 
 def find_condensed_source(session: Session) -> list[Summary]:

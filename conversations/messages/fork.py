@@ -8,6 +8,7 @@ from common.db import write
 from conversations.formats.message import ChatMessage
 from conversations.messages.append import MAX_MESSAGES, MessageBatch, append
 from conversations.models import Message, Session
+from conversations.queries import read_pages
 from conversations.sessions.lifecycle import SessionDraft, bootstrap
 
 
@@ -37,11 +38,9 @@ def fork(session: Session, seq: int, key: str, caller: Caller) -> Session:
     copy, is_new = bootstrap(project, draft, caller)
     if not is_new:
         raise SessionExists
-    rows = session.messages.light().visible().filter(seq__lte=seq).order_by("seq")
-    after = 0
-    while page := list(rows.filter(seq__gt=after)[:MAX_MESSAGES]):
+    rows = session.messages.light().visible().filter(seq__lte=seq)
+    for page in read_pages(rows, "seq", MAX_MESSAGES):
         append(project, copy, MessageBatch(tuple(map(to_chat, page))), caller)
-        after = page[-1].seq
     copy.refresh_from_db()
     return copy
 

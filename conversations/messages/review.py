@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from xml.sax.saxutils import escape
 
 from conversations.compaction import context
 from conversations.models import Message, Session
-from conversations.queries import MessageQuerySet
+from conversations.queries import MessageQuerySet, read_pages
 from conversations.summarizers.input_text import escape_roles
 from conversations.summarizers.prompt import escape_structure
 from conversations.tokens import estimate_tokens
@@ -43,13 +44,11 @@ def build_review_text(
 
 
 def _lines_newest_first(rows: MessageQuerySet) -> Iterator[str]:
-    ordered = rows.order_by("-seq")
-    before: int | None = None
-    while page := list((ordered.filter(seq__lt=before) if before else ordered)[:PAGE]):
-        for message in page:
-            if text := _words(message):
-                yield f"[{message.role}] {text}"
-        before = page[-1].seq
+    for message in chain.from_iterable(
+        read_pages(rows, "seq", PAGE, newest_first=True)
+    ):
+        if text := _words(message):
+            yield f"[{message.role}] {text}"
 
 
 def _words(message: Message) -> str:
