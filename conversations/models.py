@@ -12,9 +12,8 @@ from pgvector.django import HalfVectorField
 from common.ids import uuid7
 from common.text.quote import visible_line
 from conversations.queries import (
-    AgentMemoryQuerySet,
     MessageQuerySet,
-    SessionQuerySet,
+    OwnedQuerySet,
     SummaryQuerySet,
 )
 from inference.embedding.vector import StoredVector
@@ -58,7 +57,7 @@ class Session(models.Model):
     snapshot_version = models.PositiveIntegerField(null=True, blank=True)
     snapshot_at = models.DateTimeField(null=True, blank=True)
 
-    objects = SessionQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]
@@ -304,7 +303,7 @@ class AgentMemory(models.Model):
     version = models.PositiveIntegerField(default=0)
     updated_at = models.DateTimeField(auto_now=True)
 
-    objects = AgentMemoryQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "agent memories"
@@ -362,7 +361,7 @@ class AgentMemoryChange(models.Model):
     actor = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
 
-    objects = AgentMemoryQuerySet.as_manager()
+    objects = OwnedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -6,7 +6,7 @@ They select what a caller may see, and what the context of a session holds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.apps import apps
 from django.db import models
@@ -16,6 +16,8 @@ from projects.models import Project
 from search.columns import SEARCH_COLUMNS
 
 MAX_PAGE = 1_000  # rows that are read at a time
+
+Rows = TypeVar("Rows", bound=models.QuerySet[Any])
 
 
 def read_pages(
@@ -39,20 +41,16 @@ def read_pages(
         page = list(ordered.filter(**{beyond: last})[:size])
 
 
-class SessionQuerySet(models.QuerySet[Any]):
-    def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
-        """Return the sessions that the caller may read.
+class OwnedQuerySet(models.QuerySet[Any]):
+    """Rows of projects, which have a user and an agent."""
 
-        A key that is bound to a user or to an agent reads only the sessions of that user or
-        agent. If `project` is given, only the sessions of this project are returned.
+    def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
+        """Return the rows that the caller may read.
+
+        A key that is bound to a user or to an agent reads only the rows of that user or
+        agent. If `project` is given, only the rows of this project are returned.
         """
-        if project is None:
-            rows = self.filter(project__in=Project.objects.visible_to(caller))
-        elif project.is_visible_to(caller):
-            rows = self.filter(project=project)
-        else:
-            rows = self.none()
-        return rows.of_binding(caller)
+        return _of_projects(self, caller, project).of_binding(caller)
 
     def of_binding(self, caller: Caller) -> Self:
         rows = self
@@ -71,13 +69,7 @@ class InSessionQuerySet(models.QuerySet[Any]):
 
         If `project` is given, only the rows of this project are returned.
         """
-        if project is None:
-            projects = Project.objects.visible_to(caller).values("pk")
-            rows = self.filter(project_id__in=projects)
-        elif project.is_visible_to(caller):
-            rows = self.filter(project_id=project.pk)
-        else:
-            rows = self.none()
+        rows = _of_projects(self, caller, project)
         if not caller.is_bound:
             return rows
         own = apps.get_model("conversations", "Session").objects.of_binding(caller)
@@ -104,14 +96,11 @@ class SummaryQuerySet(InSessionQuerySet):
         return self.filter(parent=None)
 
 
-class AgentMemoryQuerySet(models.QuerySet[Any]):
-    def visible_to(self, caller: Caller, project: Project) -> Self:
-        """Return the rows of the users and agents that the caller may read."""
-        if not project.is_visible_to(caller):
-            return self.none()
-        rows = self.filter(project_id=project.pk)
-        if caller.user_id:
-            rows = rows.filter(user_id=caller.user_id)
-        if caller.agent_id:
-            rows = rows.filter(agent_id=caller.agent_id)
-        return rows
+def _of_projects(rows: Rows, caller: Caller, project: Project | None) -> Rows:
+    """Return the rows of the caller's projects, or of one of them."""
+    if project is None:
+        projects = Project.objects.visible_to(caller).values("pk")
+        return rows.filter(project_id__in=projects)
+    if project.is_visible_to(caller):
+        return rows.filter(project_id=project.pk)
+    return rows.none()

@@ -9,17 +9,17 @@ from common.db import write
 from conversations import sources
 from conversations.agent_memory.pair import MemoryPair
 from conversations.models import AgentMemory, AgentMemoryChange, Session
-from conversations.queries import AgentMemoryQuerySet
+from conversations.queries import OwnedQuerySet
+from conversations.sessions.record import add_change
 
 ChangeScope = AgentMemoryChange.ChangeScope
 ChangeAction = AgentMemoryChange.ChangeAction
 OWN_SCOPES = (ChangeScope.SKILL, ChangeScope.COMPACTION)  # of callers' own entries
-MAX_ACTOR = 200
 
 
-def changes_of(pair: MemoryPair) -> AgentMemoryQuerySet:
+def changes_of(pair: MemoryPair) -> OwnedQuerySet:
     """Return the changes of a pair, the newest first."""
-    rows: AgentMemoryQuerySet = AgentMemoryChange.objects.filter(
+    rows: OwnedQuerySet = AgentMemoryChange.objects.filter(
         project_id=pair.project.pk, user_id=pair.user_id, agent_id=pair.agent_id
     )
     return rows.order_by("-id")
@@ -50,12 +50,10 @@ def record_change(
     """Raise the version of a locked memory and add the row of the change."""
     memory.version += 1
     memory.save()
-    row: AgentMemoryChange = AgentMemoryChange.objects.create(
-        project_id=memory.project_id,
-        user_id=memory.user_id,
-        agent_id=memory.agent_id,
-        session_id=session.pk if session else None,
-        session_key=session.key if session else "",
+    row = add_change(
+        memory,
+        session,
+        caller,
         scope=scope,
         action=action or _action_of(before, after),
         source=source,
@@ -63,7 +61,6 @@ def record_change(
         version_after=memory.version,
         before_text=before,
         after_text=after,
-        actor=caller.name[:MAX_ACTOR],
     )
     if session is not None and source != "reflect":
         _advance(session, memory.version)
@@ -97,17 +94,13 @@ def add_entry(
     """Add a caller's own entry, of a skill or of a compaction; it raises no version."""
     caller.require(Role.WRITER, pair.project.pk)
     sources.require_source(source, pair.project.pk, pair.user_id, caller)
-    row: AgentMemoryChange = AgentMemoryChange.objects.create(
-        project_id=pair.project.pk,
-        user_id=pair.user_id,
-        agent_id=pair.agent_id,
-        session_id=session.pk if session else None,
-        session_key=session.key if session else "",
+    return add_change(
+        pair,
+        session,
+        caller,
         scope=scope,
         action=action,
         source=source,
         before_text=before,
         after_text=after,
-        actor=caller.name[:MAX_ACTOR],
     )
-    return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,10 @@ class MemoryPair:
     project: Project
     user_id: str
     agent_id: str
+
+    @property
+    def project_id(self) -> uuid.UUID:
+        return self.project.pk
 
     def find(self) -> AgentMemory:
         """Return the stored row, or an unsaved empty one."""

@@ -13,10 +13,10 @@ from common.caller import Caller
 from conversations.compaction import context
 from conversations.compaction.passes import run_condensed_pass, run_leaf_pass
 from conversations.models import AgentMemoryChange, Session, Summary
+from conversations.sessions.record import add_change
 from conversations.summarizers import Summarizer
 
 MIN_PASSES = 100  # passes that a full compaction may always do
-MOST_SUMMARY_NAME = 200
 
 
 class CompactionMode(Enum):
@@ -131,17 +131,14 @@ def _tokens(session: Session) -> int:
 
 def _record(session: Session, result: CompactionResult, caller: Caller) -> None:
     """Add one row to the changelog; a compaction raises no version."""
-    AgentMemoryChange.objects.create(
-        project_id=session.project_id,
-        user_id=session.user_id,
-        agent_id=session.agent_id,
-        session_id=session.pk,
-        session_key=session.key,
+    add_change(
+        session,
+        session,
+        caller,
         scope=AgentMemoryChange.ChangeScope.COMPACTION,
         action=AgentMemoryChange.ChangeAction.COMPACT,
         source=AgentMemoryChange.ChangeSource.SYSTEM,
         after_text=_describe(result),
-        actor=caller.name[:MOST_SUMMARY_NAME],
     )
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from django.db.models import Sum
 from django.utils import timezone
 
-from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
@@ -22,6 +21,7 @@ from conversations.messages.append import count_tokens
 from conversations.models import Message, Session, Summary
 from conversations.search_index import search_columns
 from conversations.sessions.lookup import lock_session
+from conversations.sessions.record import audit
 from projects import search_language
 
 REDACTED = "[redacted]"
@@ -46,7 +46,7 @@ def hide_from(session: Session, from_seq: int, caller: Caller) -> int:
     locked.token_count -= tokens
     locked.context_tokens -= tokens
     locked.save()
-    _audit(caller, "session.undo", locked, from_seq=from_seq, messages=count)
+    audit(caller, "session.undo", locked, from_seq=from_seq, messages=count)
     return count
 
 
@@ -65,7 +65,7 @@ def redact(session: Session, seq: int, reason: str, caller: Caller) -> Message:
         _dissolve(locked, seq, seq)
         message.refresh_from_db(fields=["leaf"])
         _redact_row(locked, message)
-        _audit(caller, "session.redact", locked, seq=seq, reason=reason)
+        audit(caller, "session.redact", locked, seq=seq, reason=reason)
         if need.is_compaction_due(locked.project, locked):
             need.compact_later(locked)
     found: Message = message
@@ -122,14 +122,3 @@ def _dissolve(session: Session, first_seq: int, last_seq: int) -> None:
 
 def _sum(rows: Any) -> int:
     return rows.aggregate(tokens=Sum("tokens"))["tokens"] or 0
-
-
-def _audit(caller: Caller, verb: str, session: Session, **detail: Any) -> None:
-    trail.record(
-        caller,
-        verb,
-        project_id=session.project_id,
-        object_type="session",
-        object_id=session.pk,
-        **detail,
-    )

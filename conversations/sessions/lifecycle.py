@@ -8,12 +8,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
 from conversations.models import Session
 from conversations.sessions.lookup import lock_session
+from conversations.sessions.record import audit
 from projects.models import Project
 
 
@@ -89,7 +89,7 @@ def _create(
         metadata=dict(draft.metadata),
         token_budget=draft.token_budget,
     )
-    _audit(caller, "session.create", session)
+    audit(caller, "session.create", session)
     return session
 
 
@@ -121,7 +121,7 @@ def update_session(
     if "archived" in changes:
         locked.archived_at = _archive_time(locked, changes["archived"])
     locked.save()
-    _audit(caller, "session.update", locked, fields=sorted(changes))
+    audit(caller, "session.update", locked, fields=sorted(changes))
     return locked
 
 
@@ -155,16 +155,5 @@ def claim(session: Session, user_id: str, caller: Caller) -> Session:
     locked.user_id = user_id
     locked.snapshot_version = locked.snapshot_at = None
     locked.save(update_fields=["user_id", "snapshot_version", "snapshot_at"])
-    _audit(caller, "session.claim", locked, user_id=user_id)
+    audit(caller, "session.claim", locked, user_id=user_id)
     return locked
-
-
-def _audit(caller: Caller, verb: str, session: Session, **detail: Any) -> None:
-    trail.record(
-        caller,
-        verb,
-        project_id=session.project_id,
-        object_type="session",
-        object_id=session.pk,
-        **detail,
-    )

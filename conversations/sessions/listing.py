@@ -14,7 +14,7 @@ from django.db.models import Q
 from common.caller import Caller
 from common.pagination import InvalidCursor
 from conversations.models import Session
-from conversations.queries import SessionQuerySet
+from conversations.queries import OwnedQuerySet
 from projects.models import Project
 
 MOST = 1_000  # sessions of one page
@@ -34,9 +34,9 @@ class SessionFilters:
 
 def list_sessions(
     project: Project, filters: SessionFilters, caller: Caller
-) -> SessionQuerySet:
+) -> OwnedQuerySet:
     """Return the sessions that the caller may see, the last active first."""
-    rows: SessionQuerySet = Session.objects.visible_to(caller, project)
+    rows: OwnedQuerySet = Session.objects.visible_to(caller, project)
     named: Mapping[str, Any] = {
         "agent_id": filters.agent_id,
         "channel": filters.channel,
@@ -73,7 +73,7 @@ class SessionCursor:
         except ValueError:
             raise InvalidCursor from None
 
-    def rows_after(self, rows: SessionQuerySet) -> SessionQuerySet:
+    def rows_after(self, rows: OwnedQuerySet) -> OwnedQuerySet:
         return rows.filter(
             Q(last_active__lt=self.last_active)
             | Q(last_active=self.last_active, id__lt=self.id)
@@ -81,7 +81,7 @@ class SessionCursor:
 
 
 def read_page(
-    rows: SessionQuerySet, *, limit: int, offset: int = 0, cursor: str = ""
+    rows: OwnedQuerySet, *, limit: int, offset: int = 0, cursor: str = ""
 ) -> tuple[list[Session], str]:
     """Return a page, and the cursor of the next one; an empty cursor ends the list.
 

@@ -7,7 +7,7 @@ import uuid
 from common import errors
 from common.caller import Caller, Role
 from conversations.models import Session
-from conversations.queries import SessionQuerySet
+from conversations.queries import OwnedQuerySet
 from projects.models import Project
 
 ANONYMOUS = ("", "0")
@@ -54,7 +54,7 @@ def look_up(
     project: Project, key_or_id: str, caller: Caller, *, user_id: str | None = None
 ) -> Session | None:
     """Like `find_session`, but return None if there is no such session."""
-    rows: SessionQuerySet = Session.objects.visible_to(caller, project)
+    rows: OwnedQuerySet = Session.objects.visible_to(caller, project)
     return _choose(rows, key_or_id, user_id)
 
 
@@ -73,9 +73,7 @@ def find_anonymous(project: Project, key_or_id: str, caller: Caller) -> Session:
     return find_session(project, key_or_id, caller, role=Role.WRITER)
 
 
-def _choose(
-    rows: SessionQuerySet, key_or_id: str, user_id: str | None
-) -> Session | None:
+def _choose(rows: OwnedQuerySet, key_or_id: str, user_id: str | None) -> Session | None:
     if user_id is not None:
         rows = rows.filter(user_id=user_id)
     by_key = list(rows.filter(key=key_or_id)[:2])
