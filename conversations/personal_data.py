@@ -10,8 +10,13 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from common.erasure.handlers import ErasableColumns, ErasureHandler, register
-from common.erasure.redaction import redact, redact_name
+from common.erasure.handlers import (
+    ErasableColumns,
+    ErasureHandler,
+    register,
+    rows_of,
+)
+from common.erasure.redaction import name_variants, redact, redact_name
 from common.erasure.scope import ErasureScope
 from conversations.models import (
     AgentMemory,
@@ -22,17 +27,11 @@ from conversations.models import (
     Summary,
     SummaryVector,
 )
+from conversations.search_index.search_columns import CORPORA
 from search import statistics
 
 AUTHOR_NAME = "names who did it: an agent, a key or an account"
 SERVICE_VALUE = "made by the service, of no text"
-# {name of the search corpus: its model}
-CORPORA: dict[str, Any] = {"messages": Message, "summaries": Summary}
-
-
-def _name_variants(value: str) -> list[str]:
-    """Return a name as it was written, and as an earlier purge masked it."""
-    return [value, redact(value), redact_name(value)]
 
 
 def _conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
@@ -48,14 +47,9 @@ def _conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
     if "session_id" in selection:
         return Q(key=selection["session_id"]), None
     if "user_id" in selection:
-        of_user = Q(user_id__in=_name_variants(selection["user_id"]))
+        of_user = Q(user_id__in=name_variants(selection["user_id"]))
         return of_user, of_user
     return None, None
-
-
-def _rows(model: Any, kind: str, path: str = "pk") -> Any:
-    """Return a function that selects the rows of the erased objects of a kind."""
-    return lambda erasure: model.objects.filter(**{f"{path}__in": erasure.ids_of(kind)})
 
 
 def _texts(model: Any) -> Any:
@@ -95,17 +89,17 @@ class ConversationErasure(ErasureHandler):
         ),
         ErasableColumns(
             Session,
-            _rows(Session, "session"),
+            rows_of(Session, "session"),
             deleted=("key", "user_id", "channel", "title", "metadata"),
         ),
         ErasableColumns(
             AgentMemory,
-            _rows(AgentMemory, "agent_memory"),
+            rows_of(AgentMemory, "agent_memory"),
             deleted=("user_id", "profile", "soul", "constraints"),
         ),
         ErasableColumns(
             AgentMemoryChange,
-            _rows(AgentMemoryChange, "agent_memory_change"),
+            rows_of(AgentMemoryChange, "agent_memory_change"),
             {
                 **dict.fromkeys(("user_id", "before_text", "after_text"), redact),
                 "session_key": redact_name,
@@ -158,6 +152,6 @@ class ConversationErasure(ErasureHandler):
     def finish(self, erasure: ErasureScope) -> None:
         if not erasure.ids_of("session"):
             return
-        for name, model in CORPORA.items():
-            rows = model.objects.filter(project_id=erasure.project_id)
+        for name, counted_rows in CORPORA.items():
+            rows = counted_rows()
             statistics.rebuild(rows, project_id=erasure.project_id, name=name)

@@ -9,8 +9,7 @@ from celery import shared_task
 
 from conversations import project_removal
 from conversations.compaction import compaction_job
-from conversations.models import Message, Summary
-from conversations.search_index import search_columns
+from conversations.search_index.search_columns import CORPORA
 from conversations.sessions import retention
 from jobs.models import Heartbeat
 from projects.models import Project
@@ -23,11 +22,8 @@ __all__ = ["compaction_job", "project_removal", "refresh_statistics", "retain"]
 def refresh_statistics() -> None:
     """Refresh the lexeme statistics of projects whose sessions changed enough."""
     projects = list(Project.objects.live().values_list("pk", flat=True))
-    for rows, name in (
-        (Message.objects.visible(), search_columns.MESSAGES),
-        (Summary.objects.all(), search_columns.SUMMARIES),
-    ):
-        statistics.refresh(rows, projects=projects, name=name)
+    for name, counted_rows in CORPORA.items():
+        statistics.refresh(counted_rows(), projects=projects, name=name)
     Heartbeat.beat("conversation_statistics")
 
 

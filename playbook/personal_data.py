@@ -10,12 +10,16 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable
-from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from common.caller import Caller
-from common.erasure.handlers import ErasableColumns, ErasureHandler, register
+from common.erasure.handlers import (
+    ErasableColumns,
+    ErasureHandler,
+    register,
+    rows_of,
+)
 from common.erasure.redaction import (
     columns_redactor,
     empty,
@@ -82,11 +86,6 @@ def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
     return found
 
 
-def _rows_of(model: Any, kind: str, path: str = "pk") -> Any:
-    """Return a function that selects the rows of the erased objects of a kind."""
-    return lambda erasure: model.objects.filter(**{f"{path}__in": erasure.ids_of(kind)})
-
-
 def _reasons(erasure: ErasureScope) -> QuerySet[PlaybookChange]:
     return PlaybookChange.objects.filter(
         Q(related_memory_id__in=erasure.ids_of("memory"))
@@ -109,35 +108,35 @@ class PlaybookErasure(ErasureHandler):
     erasable = (
         ErasableColumns(
             PlaybookEntry,
-            _rows_of(PlaybookEntry, "entry"),
+            rows_of(PlaybookEntry, "entry"),
             ENTRY_COLUMNS,
             derived=("similarity_hash", "content_tsv"),
             recompute=lambda entry: entry_index.fill(entry, "simple"),
         ),
         ErasableColumns(
             EntryVector,
-            _rows_of(EntryVector, "entry", "entry"),
+            rows_of(EntryVector, "entry", "entry"),
             derived=("embedding",),
         ),
         ErasableColumns(
-            Anchor, _rows_of(Anchor, "entry", "entry"), deleted=("file_path",)
+            Anchor, rows_of(Anchor, "entry", "entry"), deleted=("file_path",)
         ),
         ErasableColumns(
-            PlaybookDelta, _rows_of(PlaybookDelta, "quoting"), QUOTE_COLUMNS
+            PlaybookDelta, rows_of(PlaybookDelta, "quoting"), QUOTE_COLUMNS
         ),
         ErasableColumns(
             PlaybookDelta,
-            _rows_of(PlaybookDelta, "delta"),
+            rows_of(PlaybookDelta, "delta"),
             TEXT_COLUMNS,
             derived=("similarity_hash",),
             recompute=lambda delta: setattr(delta, "similarity_hash", ""),
         ),
         ErasableColumns(
-            DeltaVector, _rows_of(DeltaVector, "delta", "delta"), derived=("embedding",)
+            DeltaVector, rows_of(DeltaVector, "delta", "delta"), derived=("embedding",)
         ),
         ErasableColumns(
             PlaybookChange,
-            _rows_of(PlaybookChange, "entry", "entry_id"),
+            rows_of(PlaybookChange, "entry", "entry_id"),
             {"before": CHANGE_COLUMNS, "after": CHANGE_COLUMNS},
         ),
         ErasableColumns(PlaybookChange, _reasons, {"reason": redact_name}),

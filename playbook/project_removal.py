@@ -6,10 +6,8 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 
-from common import append_only
 from jobs.runner import JobRun
 from playbook.entries.entry_index import CORPUS
 from playbook.models import (
@@ -23,18 +21,12 @@ from playbook.models import (
 from projects import deletion
 from search.models import Corpus
 
-BATCH = 500  # rows deleted in one transaction
-
 
 @deletion.register
 def delete_playbook(project_id: uuid.UUID, run: JobRun) -> None:
     """Delete every row of a project's playbook, including its history."""
     for rows in _rows(project_id):
-        while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
-            with transaction.atomic(), append_only.allow_changes():
-                rows.filter(pk__in=ids).delete()
-            run.step(run.job.done)
-            run.yield_turn()
+        deletion.delete_rows(rows, run)
     Corpus.objects.filter(project_id=project_id, name=CORPUS).delete()
 
 

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from audit.trail import record
+from common import append_only
 from common.caller import SYSTEM
 from jobs import queue
 from jobs.models import Job
@@ -22,6 +24,7 @@ from projects.models import Project
 
 KIND = "project.delete"
 MAX_PER_PASS = 100  # projects
+BATCH = 500  # rows deleted in one transaction
 
 Remover = Callable[[uuid.UUID, JobRun], None]
 REMOVERS: list[Remover] = []
@@ -37,6 +40,15 @@ def register(remover: Remover) -> Remover:
     if remover not in REMOVERS:
         REMOVERS.append(remover)
     return remover
+
+
+def delete_rows(rows: QuerySet[Any], run: JobRun) -> None:
+    """Delete rows in batches, also those of append-only tables."""
+    while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
+        with transaction.atomic(), append_only.allow_changes():
+            rows.filter(pk__in=ids).delete()
+        run.step(run.job.done)
+        run.yield_turn()
 
 
 def enqueue_due() -> None:

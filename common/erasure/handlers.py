@@ -68,6 +68,11 @@ class ErasureHandler:
         """Recompute statistics that were computed from the erased texts."""
 
 
+def rows_of(model: Any, kind: str, path: str = "pk") -> RowQuery:
+    """Return the query for the rows of the erased objects of a kind."""
+    return lambda erasure: model.objects.filter(**{f"{path}__in": erasure.ids_of(kind)})
+
+
 ERASURE_HANDLERS: list[ErasureHandler] = []
 
 

@@ -55,6 +55,11 @@ def redact_name(value: str) -> str:
     return value if ID_OR_TIME.fullmatch(value) else redact(value)
 
 
+def name_variants(value: str) -> list[str]:
+    """Return a name as it was written, and as an earlier purge masked it."""
+    return [value, redact(value), redact_name(value)]
+
+
 def empty(value: Any) -> Any:
     """Return an empty value of the given value's type; it redacts clients' lists and objects."""
     if isinstance(value, list):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+
 from conversations.formats.message import plain_text
 from conversations.models import Message, Summary
 from search import columns, reindex
@@ -40,11 +45,16 @@ def fill_summary(summary: Summary, language: str) -> None:
     )
 
 
+# {name of the corpus: the rows that its statistics count}
+CORPORA: dict[str, Callable[[], QuerySet[Any]]] = {
+    MESSAGES: Message.objects.visible,
+    SUMMARIES: Summary.objects.all,
+}
 reindex.INDEXED_TABLES.append(
     reindex.IndexedTable(
         MESSAGES,
         rows=Message.objects.light,
-        counted_rows=Message.objects.visible,
+        counted_rows=CORPORA[MESSAGES],
         fill=fill_message,
     )
 )
@@ -52,7 +62,7 @@ reindex.INDEXED_TABLES.append(
     reindex.IndexedTable(
         SUMMARIES,
         rows=Summary.objects.light,
-        counted_rows=Summary.objects.all,
+        counted_rows=CORPORA[SUMMARIES],
         fill=fill_summary,
     )
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from common.caller import SYSTEM
 from common.db import write
 from conversations.models import Session
 from memories.retention import erase
+from memories.scopes import Scope
 from projects.models import Project
 
 MAX_PER_PASS = 50  # sessions of a project that one pass purges
@@ -49,11 +49,6 @@ def purge_archived(project: Project) -> int:
     rows = Session.objects.filter(project=project, archived_at__lt=before)
     old = list(rows.order_by("archived_at")[:MAX_PER_PASS])
     for session in old:
-        erase.purge(project, {"scope": scope_of(session)}, SYSTEM, reason=REASON)
+        scope = Scope("session", session.key, user=session.user_id)
+        erase.purge(project, {"scope": scope.to_dict()}, SYSTEM, reason=REASON)
     return len(old)
-
-
-def scope_of(session: Session) -> dict[str, Any]:
-    """Return the scope of a session's memories, as the API writes it."""
-    scope = {"kind": "session", "session_id": session.key}
-    return scope | {"user_id": session.user_id} if session.user_id else scope

@@ -266,7 +266,7 @@ def _scope(value: Any, project: Project, caller: Caller) -> Q:
 
 def _user(value: Any, project: Project, caller: Caller) -> Q:
     """Match the user's scope and sessions, and every memory whose `user_id` is the user."""
-    names = _name_variants(value)
+    names = redaction.name_variants(value)
     return (
         Q(scope_kind=Memory.ScopeKind.USER, scope_key__in=names)
         | Q(scope_user__in=names)
@@ -279,18 +279,13 @@ def _session(value: Any, project: Project, caller: Caller) -> Q:
 
     Memories that were written during the session for another scope match too.
     """
-    names = _name_variants(value)
+    names = redaction.name_variants(value)
     written = Q(created_in_session_id__in=names, promoted_from=None, compacted_from=[])
     return Q(scope_kind=Memory.ScopeKind.SESSION, scope_key__in=names) | written
 
 
 def _object(value: Any, project: Project, caller: Caller) -> Q:
     return _scope({"kind": "object", **value}, project, caller)
-
-
-def _name_variants(value: str) -> list[str]:
-    """Return a name as it was written, and as an earlier purge masked it."""
-    return [value, redaction.redact(value), redaction.redact_name(value)]
 
 
 SELECTORS: dict[str, Selector] = {
