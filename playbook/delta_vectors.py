@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector
@@ -54,15 +54,10 @@ def embed_later(project_id: uuid.UUID) -> None:
 
 def missing_vectors(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
     """Find the waiting and rejected lessons that have no vector by the active model."""
-    existing = DeltaVector.objects.filter(
-        delta=OuterRef("pk"), model=active_model.get().name
-    )
     rows: QuerySet[PlaybookDelta] = PlaybookDelta.objects.filter(
-        KNOWN_LESSONS,
-        ~Exists(existing),
-        project_id=project_id,
-        operation__in=LESSON_OPERATIONS,
+        KNOWN_LESSONS, project_id=project_id, operation__in=LESSON_OPERATIONS
     )
+    rows = row_vectors.without_vector(rows)
     return rows.exclude(content="")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Q
 
 from conversations.models import Message, MessageVector, Summary, SummaryVector
 from conversations.search_index.search_columns import words_of
@@ -28,25 +28,12 @@ def embed_summaries_later(project_id: uuid.UUID) -> None:
     queue.enqueue("embed_summaries", project_id=project_id, key=str(project_id))
 
 
-def _without_vector(
-    rows: QuerySet[Any], vectors: type[Model], owner: str
-) -> QuerySet[Any]:
-    """Return the rows that the active model has not embedded."""
-    existing = vectors._base_manager.filter(
-        **{owner: OuterRef("pk"), "model": active_model.get().name}
-    )
-    return rows.filter(~Exists(existing))
-
-
 @runner.handler("embed_messages", attempts=20, lease=timedelta(minutes=5))
 def embed_messages(run: runner.JobRun) -> dict[str, Any]:
     """Embed the messages of a project that have words and no vector."""
     rows = Message.objects.light().filter(WITH_WORDS, project_id=run.job.project_id)
     return row_vectors.embed_waiting(
-        run,
-        lambda: _without_vector(rows, MessageVector, "message"),
-        words_of,
-        store_message,
+        run, lambda: row_vectors.without_vector(rows), words_of, _put_message
     )
 
 
@@ -55,10 +42,7 @@ def embed_summaries(run: runner.JobRun) -> dict[str, Any]:
     """Embed the summaries of a project that have no vector."""
     rows = Summary.objects.light().filter(project_id=run.job.project_id)
     return row_vectors.embed_waiting(
-        run,
-        lambda: _without_vector(rows, SummaryVector, "summary"),
-        _content,
-        store_summary,
+        run, lambda: row_vectors.without_vector(rows), _content, _put_summary
     )
 
 
@@ -66,51 +50,37 @@ def _content(summary: Summary) -> str:
     return summary.content
 
 
+@transaction.atomic
+def _put_message(message: Message, vectors: Sequence[Vector]) -> None:
+    """Store vectors; if their model is no longer the active one, enqueue a job."""
+    store_message(message, vectors)
+    if not active_model.is_active(vectors[0]):
+        embed_messages_later(message.project_id)
+
+
+@transaction.atomic
+def _put_summary(summary: Summary, vectors: Sequence[Vector]) -> None:
+    """Like `_put_message`."""
+    store_summary(summary, vectors)
+    if not active_model.is_active(vectors[0]):
+        embed_summaries_later(summary.project_id)
+
+
+@transaction.atomic
 def store_message(message: Message, vectors: Sequence[Vector]) -> None:
     """Store the vectors of a message, unless its text changed while the model worked."""
+    rows = Message.objects.light().select_for_update(no_key=True)
+    fresh = rows.filter(pk=message.pk).first()
+    if fresh and fresh.parts == message.parts:
+        row_vectors.store_chunks(fresh, vectors)
 
-    def is_same(fresh: Message) -> bool:
-        return bool(fresh.parts == message.parts)
 
-    _store(Message.objects.light(), message, vectors, is_same, MessageVector, "message")
-
-
+@transaction.atomic
 def store_summary(summary: Summary, vectors: Sequence[Vector]) -> None:
     """Store the vectors of a summary, unless the summary was deleted meanwhile."""
-    _store(
-        Summary.objects.light(),
-        summary,
-        vectors,
-        lambda fresh: True,
-        SummaryVector,
-        "summary",
-    )
-
-
-def _store(
-    rows: QuerySet[Any],
-    row: Model,
-    vectors: Sequence[Vector],
-    is_same: Callable[[Any], bool],
-    table: type[Model],
-    owner: str,
-) -> None:
-    with transaction.atomic():
-        fresh = rows.select_for_update(no_key=True).filter(pk=row.pk).first()
-        if fresh is None or not is_same(fresh):
-            return
-        manager = table._base_manager
-        manager.filter(**{owner: fresh, "model": vectors[0].model}).delete()
-        manager.bulk_create(
-            table(
-                **{owner: fresh},
-                project_id=fresh.project_id,
-                model=vector.model,
-                chunk=chunk,
-                embedding=list(vector),
-            )
-            for chunk, vector in enumerate(vectors)
-        )
+    rows = Summary.objects.light().select_for_update(no_key=True)
+    if fresh := rows.filter(pk=summary.pk).first():
+        row_vectors.store_chunks(fresh, vectors)
 
 
 reembed.register(

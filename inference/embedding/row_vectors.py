@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from inference.embedding import active_model
 from inference.embedding.embedder import Embedder
@@ -17,10 +17,37 @@ from jobs import errors as job_errors
 from jobs import runner
 
 R = TypeVar("R", bound=Model)
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 BATCH = 32  # rows embedded between two steps of a job
 PROBE = "Does the model answer at all?"
 Refusals = dict[uuid.UUID, str]  # {id of a row whose text is refused: reason}
+
+
+def without_vector(rows: Rows) -> Rows:
+    """Return the rows that the active model has not embedded.
+
+    The rows have a relation `vectors`.
+    """
+    relation: Any = rows.model._meta.get_field("vectors")
+    of_row = {relation.field.name: OuterRef("pk"), "model": active_model.get().name}
+    return rows.filter(~Exists(relation.related_model._base_manager.filter(**of_row)))
+
+
+def store_chunks(row: Any, vectors: Sequence[Vector]) -> None:
+    """Replace the vectors that a model made of a row's chunks."""
+    table, owner = row.vectors.model, row.vectors.field.name
+    row.vectors.filter(model=vectors[0].model).delete()
+    table._base_manager.bulk_create(
+        table(
+            **{owner: row},
+            project_id=row.project_id,
+            model=vector.model,
+            chunk=chunk,
+            embedding=list(vector),
+        )
+        for chunk, vector in enumerate(vectors)
+    )
 
 
 def embed_rows(

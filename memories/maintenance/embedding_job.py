@@ -32,13 +32,8 @@ WINDOW = 10_000
 
 def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
     """Return the rows of a project that the active model has not embedded."""
-    have = MemoryVector.objects.filter(
-        memory=OuterRef("pk"), model=active_model.get().name
-    )
-    rows: MemoryQuerySet = Memory.objects.filter(
-        ~Exists(have), EMBEDDABLE, project_id=project_id
-    )
-    return rows
+    rows: MemoryQuerySet = Memory.objects.filter(EMBEDDABLE, project_id=project_id)
+    return row_vectors.without_vector(rows)
 
 
 @runner.handler("embed", attempts=20, lease=timedelta(minutes=5))

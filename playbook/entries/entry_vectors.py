@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
 from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector
@@ -30,23 +30,9 @@ def put(entry: PlaybookEntry, vectors: Sequence[Vector]) -> None:
 
     If the vectors' model is no longer the active one, enqueue a job.
     """
-    store(entry, vectors)
+    row_vectors.store_chunks(entry, vectors)
     if not active_model.is_active(vectors[0]):
         embed_later(entry.project_id)
-
-
-def store(entry: PlaybookEntry, vectors: Sequence[Vector]) -> None:
-    entry.vectors.filter(model=vectors[0].model).delete()
-    EntryVector.objects.bulk_create(
-        EntryVector(
-            entry=entry,
-            project_id=entry.project_id,
-            model=vector.model,
-            chunk=chunk,
-            embedding=list(vector),
-        )
-        for chunk, vector in enumerate(vectors)
-    )
 
 
 def add(entry: PlaybookEntry, vector: Vector) -> None:
@@ -56,7 +42,7 @@ def add(entry: PlaybookEntry, vector: Vector) -> None:
     """
     is_short = len(active_model.get().split(entry.content)) == 1
     if is_short:
-        store(entry, [vector])
+        row_vectors.store_chunks(entry, [vector])
     if not (is_short and active_model.is_active(vector)):
         embed_later(entry.project_id)
 
@@ -72,12 +58,8 @@ def embed_later(project_id: uuid.UUID) -> None:
 
 def missing_vectors(project_id: uuid.UUID) -> EntryQuerySet:
     """Find the entries of a project that have no vector by the active model."""
-    existing = EntryVector.objects.filter(
-        entry=OuterRef("pk"), model=active_model.get().name
-    )
-    rows: EntryQuerySet = PlaybookEntry.objects.filter(
-        ~Exists(existing), project_id=project_id
-    )
+    rows: EntryQuerySet = PlaybookEntry.objects.filter(project_id=project_id)
+    rows = row_vectors.without_vector(rows)
     return rows.exclude(status=PlaybookEntry.EntryStatus.DELETED)
 
 
@@ -133,6 +115,8 @@ reembed.register(
         rows=PlaybookEntry.objects.light(),
         due=~Q(status=PlaybookEntry.EntryStatus.DELETED),
         text=_text,
-        store=lambda entry, vectors: _store_if_unchanged(entry, vectors, store),
+        store=lambda entry, vectors: _store_if_unchanged(
+            entry, vectors, row_vectors.store_chunks
+        ),
     )
 )
