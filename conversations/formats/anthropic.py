@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from conversations.formats.message import (
-    ROLES,
     ChatMessage,
     MalformedMessage,
     Part,
     content_text,
+    read_role,
+    read_text,
 )
 from conversations.formats.openai import without_bytes
 
@@ -47,9 +48,7 @@ def read_message(value: Mapping[str, Any]) -> ChatMessage:
 
     A user message that holds results of tools only gets the role tool.
     """
-    role = value.get("role")
-    if role not in ROLES:
-        raise MalformedMessage("role", f"Must be one of {', '.join(ROLES)}.")
+    role = read_role(value)
     content = value["content"]
     blocks = (
         [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -58,7 +57,7 @@ def read_message(value: Mapping[str, Any]) -> ChatMessage:
     extra = {k: v for k, v in value.items() if k not in ("role", "content")}
     is_result = bool(parts) and all(p["type"] == "tool_result" for p in parts)
     message = ChatMessage(
-        "tool" if is_result and role == "user" else str(role), tuple(parts)
+        "tool" if is_result and role == "user" else role, tuple(parts)
     )
     if [_write_block(part) for part in parts] != content:
         extra["content"] = without_bytes(content)
@@ -71,9 +70,9 @@ def _read_block(block: Any, position: int) -> Part:
     kind = block.get("type") if isinstance(block, dict) else None
     try:
         if kind == "text":
-            return {"type": "text", "text": _text(block, "text")}
+            return {"type": "text", "text": read_text(block, "text")}
         if kind == "thinking":
-            return {"type": "thinking", "text": _text(block, "thinking")}
+            return {"type": "thinking", "text": read_text(block, "thinking")}
         if kind == "redacted_thinking":
             return {"type": "thinking", "text": ""}
         if kind == "tool_use" or (isinstance(kind, str) and kind == "server_tool_use"):
@@ -87,18 +86,11 @@ def _read_block(block: Any, position: int) -> Part:
     raise MalformedMessage(f"content.{position}.type", "Must be a text.")
 
 
-def _text(block: Mapping[str, Any], name: str) -> str:
-    text = block.get(name)
-    if not isinstance(text, str):
-        raise MalformedMessage(name, "Must be a text.")
-    return text
-
-
 def _read_call(block: Mapping[str, Any]) -> Part:
     return {
         "type": "tool_call",
-        "id": _text(block, "id"),
-        "name": _text(block, "name"),
+        "id": read_text(block, "id"),
+        "name": read_text(block, "name"),
         "arguments": block.get("input", {}),
     }
 
@@ -111,7 +103,7 @@ def _read_result(block: Mapping[str, Any]) -> Part:
         raise MalformedMessage("content", "Must be a text or a list of blocks.")
     return {
         "type": "tool_result",
-        "id": _text(block, "tool_use_id"),
+        "id": read_text(block, "tool_use_id"),
         "name": "",
         "content": content,
         "is_error": bool(block.get("is_error", False)),

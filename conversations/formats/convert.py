@@ -7,10 +7,10 @@ from typing import Any
 
 from conversations.formats import anthropic, openai
 from conversations.formats.message import (
-    ROLES,
     ChatMessage,
     MalformedMessage,
     read_parts,
+    read_role,
 )
 
 FORMATS = ("messages", "openai", "anthropic")
@@ -47,10 +47,7 @@ def _read_own(value: dict[str, Any]) -> ChatMessage:
     unknown = sorted(set(value) - OWN_FIELDS)
     if unknown:
         raise MalformedMessage(unknown[0], "There is no such field beside `parts`.")
-    role = value.get("role")
-    if role not in ROLES:
-        raise MalformedMessage("role", f"Must be one of {', '.join(ROLES)}.")
-    return ChatMessage(role, read_parts(value["parts"]))
+    return ChatMessage(read_role(value), read_parts(value["parts"]))
 
 
 def name_results(message: ChatMessage, names: dict[str, str]) -> ChatMessage:

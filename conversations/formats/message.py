@@ -78,11 +78,16 @@ def plain_text(parts: Iterable[Part]) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def _call_text(part: Part) -> str:
+def arguments_text(part: Part) -> str:
+    """Return the arguments of a call as JSON; a text that is no JSON stays as it is."""
     arguments = part["arguments"]
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)
-    return f"{part['name']} {arguments}"
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def _call_text(part: Part) -> str:
+    return f"{part['name']} {arguments_text(part)}"
 
 
 def content_text(content: str | Sequence[Part]) -> str:
@@ -126,21 +131,30 @@ def _read_part(value: Any, path: str) -> Part:
     return {"type": kind, **part}
 
 
-def _text(value: Mapping[str, Any], name: str, default: str | None = None) -> str:
+def read_role(value: Mapping[str, Any]) -> str:
+    """Return the role of a message; raise MalformedMessage."""
+    role = value.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        raise MalformedMessage("role", f"Must be one of {', '.join(ROLES)}.")
+    return role
+
+
+def read_text(value: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    """Return a text of a message; raise MalformedMessage."""
     text = value.get(name, default)
     if not isinstance(text, str):
         raise MalformedMessage(name, "Must be a text.")
     return text
 
 
-def _read_text(value: Mapping[str, Any]) -> Part:
-    return {"text": _text(value, "text")}
+def _read_words(value: Mapping[str, Any]) -> Part:
+    return {"text": read_text(value, "text")}
 
 
 def _read_call(value: Mapping[str, Any]) -> Part:
     return {
-        "id": _text(value, "id"),
-        "name": _text(value, "name"),
+        "id": read_text(value, "id"),
+        "name": read_text(value, "name"),
         "arguments": value.get("arguments", {}),
     }
 
@@ -155,8 +169,8 @@ def _read_result(value: Mapping[str, Any]) -> Part:
     if not isinstance(is_error, bool):
         raise MalformedMessage("is_error", "Must be true or false.")
     return {
-        "id": _text(value, "id"),
-        "name": _text(value, "name", ""),
+        "id": read_text(value, "id"),
+        "name": read_text(value, "name", ""),
         "content": content,
         "is_error": is_error,
     }
@@ -173,12 +187,12 @@ def _read_content(values: list[Any]) -> list[Part]:
 
 
 def _read_attachment(value: Mapping[str, Any]) -> Part:
-    return {name: _text(value, name, "") for name in ("media_type", "name", "url")}
+    return {name: read_text(value, name, "") for name in ("media_type", "name", "url")}
 
 
 READERS: dict[str, Callable[[Mapping[str, Any]], Part]] = {
-    "text": _read_text,
-    "thinking": _read_text,
+    "text": _read_words,
+    "thinking": _read_words,
     "tool_call": _read_call,
     "tool_result": _read_result,
     "attachment": _read_attachment,

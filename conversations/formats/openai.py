@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from conversations.formats.message import (
-    ROLES,
     ChatMessage,
     MalformedMessage,
     Part,
+    arguments_text,
     content_text,
+    read_role,
+    read_text,
 )
 
 # OpenAI's later name of the role system.
@@ -26,18 +28,17 @@ TEXT_TYPES = ("text", "input_text", "output_text")
 def read_message(value: Mapping[str, Any]) -> ChatMessage:
     """Read one message; raise MalformedMessage."""
     name = value.get("role")
-    role = ROLE_NAMES.get(name, name) if isinstance(name, str) else None
-    if role not in ROLES:
-        raise MalformedMessage("role", f"Must be one of {', '.join(ROLES)}.")
+    known = ROLE_NAMES.get(name, name) if isinstance(name, str) else name
+    role = read_role({"role": known})
     if role == "tool":
         parts = [_read_result(value)]
     else:
         calls = _calls(value)
         parts = _read_content(value.get("content"))
         parts += [_read_call(call, n) for n, call in enumerate(calls)]
-    extra = _extra_fields(value, _write(str(role), parts))
+    extra = _extra_fields(value, _write(role, parts))
     metadata = {EXTRA: extra} if extra else {}
-    return ChatMessage(str(role), tuple(parts), metadata=metadata)
+    return ChatMessage(role, tuple(parts), metadata=metadata)
 
 
 def _extra_fields(
@@ -155,9 +156,7 @@ def _read_arguments(arguments: Any) -> Any:
 
 
 def _read_result(value: Mapping[str, Any]) -> Part:
-    call_id = value.get("tool_call_id")
-    if not isinstance(call_id, str):
-        raise MalformedMessage("tool_call_id", "Must be a text.")
+    call_id = read_text(value, "tool_call_id")
     content = value.get("content")
     parts = _read_content(content)
     name = value.get("name")
@@ -219,8 +218,5 @@ def _write_part(part: Part) -> dict[str, Any]:
 
 
 def _write_call(part: Part) -> dict[str, Any]:
-    arguments = part["arguments"]
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)
-    function = {"name": part["name"], "arguments": arguments}
+    function = {"name": part["name"], "arguments": arguments_text(part)}
     return {"id": part["id"], "type": "function", "function": function}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from conversations.formats.message import TEXT_OF, Part, content_text
+from conversations.formats.message import (
+    TEXT_OF,
+    Part,
+    arguments_text,
+    content_text,
+)
 
 MAX_ARGUMENTS = 300  # characters of a call's arguments
 MAX_RESULT = 300  # characters of a tool's result
@@ -42,10 +46,8 @@ def text_of_summaries(contents: Iterable[str]) -> str:
 
 def _line(role: str, part: Part, max_result: int) -> str:
     if part["type"] == "tool_call":
-        arguments = part["arguments"]
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        return f"[{role}:call {part['name']}] args: {_clip(arguments, MAX_ARGUMENTS)}"
+        arguments = _clip(arguments_text(part), MAX_ARGUMENTS)
+        return f"[{role}:call {part['name']}] args: {arguments}"
     if part["type"] == "tool_result":
         return _result_line(part, max_result)
     text = escape_roles(TEXT_OF[part["type"]](part))
