@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
 from benchmarks.datasets.dialogues import DialogueQuestion, DialogueSet
 from benchmarks.fixtures import temp_project
 from benchmarks.report import quality_metrics
@@ -15,10 +13,9 @@ from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
 from conversations.messages.append import append, prepare
 from conversations.models import Message, MessageVector
-from conversations.search_index import search_columns, vectors
+from conversations.search_index import search_columns
 from conversations.session_search.search import SearchFilters, SessionSearch, find
 from conversations.sessions.lifecycle import SessionDraft, bootstrap
-from jobs.models import Job
 from projects.models import Project
 from search import statistics
 from search.search import Mode
@@ -71,13 +68,10 @@ def _fill(project: Project, dialogues: DialogueSet) -> dict[str, str]:
         session, _ = bootstrap(project, draft, SYSTEM)
         append(project, session, prepare(project, one.messages), SYSTEM)
         session_of |= dict.fromkeys(one.turn_ids, one.key)
-    job = Job(kind="embed_messages", project_id=project.pk, state=Job.State.RUNNING)
-    vectors.embed_messages(temp_project.WatchedRun(job, lambda done: None))
+    temp_project.run_job("embed_messages", project, lambda done: None)
     rows = Message.objects.visible()
     statistics.rebuild(rows, project_id=project.pk, name=search_columns.MESSAGES)
-    with connection.cursor() as cursor:
-        for model in (Message, MessageVector):
-            cursor.execute(f"ANALYZE {model._meta.db_table}")
+    temp_project.analyze(Message, MessageVector)
     return session_of
 
 

@@ -9,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
-
 from benchmarks.datasets.recorded_sessions import all_messages
 from benchmarks.fixtures import temp_project
 from benchmarks.report import quality_metrics
@@ -69,9 +67,7 @@ def _anew(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def _analyze() -> None:
-    with connection.cursor() as cursor:
-        for model in (Session, Message, Summary):
-            cursor.execute(f"ANALYZE {model._meta.db_table}")
+    temp_project.analyze(Session, Message, Summary)
 
 
 def _row(
