@@ -52,10 +52,11 @@ class Word(NamedTuple):
 
 
 class Extract(NamedTuple):
-    """An HTML-escaped extract, and the weight of the query's words that it has."""
+    """An extract as HTML and as plain text, and the weight of the query's words in it."""
 
     html: str
     weight: float
+    plain: str
 
 
 def build(
@@ -87,7 +88,8 @@ def _normalise(text: str) -> str:
 def extract(text: str, marks: list[Mark], length: int = LENGTH) -> Extract:
     """Cut out the window whose marks weigh most, counting each lexeme once."""
     (start, end), weight = _window(text, marks, length)
-    html = "…" if start else ""
+    before, after = "…" if start else "", "…" if end < len(text) else ""
+    html = before
     at = start
     for mark in marks:
         if mark.end <= at or mark.end > end:
@@ -98,8 +100,8 @@ def extract(text: str, marks: list[Mark], length: int = LENGTH) -> Extract:
             escape(text[at:begin]) + f"<mark>{escape(text[begin : mark.end])}</mark>"
         )
         at = mark.end
-    html += escape(text[at:end]) + ("…" if end < len(text) else "")
-    return Extract(html, weight)
+    html += escape(text[at:end]) + after
+    return Extract(html, weight, f"{before}{text[start:end]}{after}")
 
 
 def _window(text: str, marks: list[Mark], length: int) -> tuple[Span, float]:

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from common.caller import SYSTEM, Caller
-from conversations.compaction import circuit, need
+from conversations.compaction import circuit, compaction_need
 from conversations.compaction.compact import (
     CompactionMode,
     CompactionResult,
@@ -54,16 +54,16 @@ def compact_now(
     return result
 
 
-@runner.handler(need.KIND, attempts=20, lease=timedelta(minutes=5))
+@runner.handler(compaction_need.KIND, attempts=20, lease=timedelta(minutes=5))
 def compact_session(run: runner.JobRun) -> dict[str, Any]:
     """Compact a session until its context is below the target share of its budget.
 
     The job does not shrink a context more than needed.
     """
     session = _session_of(run)
-    if session is None or not need.has_summarizer(session.project):
+    if session is None or not compaction_need.has_summarizer(session.project):
         return {"skipped": "the session is gone, or its project has no summarizer"}
-    most = need.TARGET * need.budget_of(session.project, session)
+    most = compaction_need.TARGET * compaction_need.budget_of(session.project, session)
     return _run(run, session, CompactionMode.FULL, lambda tokens: tokens <= most)
 
 

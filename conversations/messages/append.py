@@ -8,7 +8,7 @@ sessions do not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from common.caller import Caller, Role
 from common.db import write
 from common.text import plain_text
 from common.text.quote import visible_line
-from conversations.compaction import need
+from conversations.compaction import compaction_need
 from conversations.formats.message import ChatMessage, Part
 from conversations.models import Message, Session
 from conversations.search_index import search_columns, vectors
@@ -62,7 +62,6 @@ class AppendReceipt:
     tokens: int = 0
     needs_compaction: bool = False
     notes: tuple[str, ...] = ()
-    stored: Sequence[Message] = field(default_factory=tuple)
 
 
 def prepare(project: Project, messages: Sequence[ChatMessage]) -> MessageBatch:
@@ -142,9 +141,9 @@ def append(
     _update_session(locked, rows)
     if any(row.has_words for row in rows):
         vectors.embed_messages_later(project.pk)
-    is_due = need.is_compaction_due(project, locked)
+    is_due = compaction_need.is_compaction_due(project, locked)
     if is_due:
-        need.compact_later(locked)
+        compaction_need.compact_later(locked)
     return AppendReceipt(
         locked,
         first_seq=rows[0].seq,
@@ -153,7 +152,6 @@ def append(
         tokens=sum(row.tokens for row in rows),
         needs_compaction=is_due,
         notes=(*batch.notes, *notes),
-        stored=rows,
     )
 
 
@@ -162,10 +160,8 @@ def _leave_out_known(
 ) -> tuple[list[ChatMessage], tuple[str, ...]]:
     """Leave out the messages whose external id the session or the batch has already."""
     sent = [each.external_id for each in messages if each.external_id]
-    known = session.messages.visible().filter(external_id__in=sent) if sent else None
-    seen = (
-        set(known.values_list("external_id", flat=True)) if known is not None else set()
-    )
+    known = session.messages.visible().filter(external_id__in=sent)
+    seen = set(known.values_list("external_id", flat=True))
     new: list[ChatMessage] = []
     repeated = 0
     for message in messages:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from conversations.compaction import need
+from conversations.compaction import compaction_need
 from conversations.formats.message import ChatMessage, Part
 from conversations.messages.append import count_tokens
 from conversations.models import Message, Session, Summary
@@ -66,8 +66,8 @@ def redact(session: Session, seq: int, reason: str, caller: Caller) -> Message:
         message.refresh_from_db(fields=["leaf"])
         _redact_row(locked, message)
         audit(caller, "session.redact", locked, seq=seq, reason=reason)
-        if need.is_compaction_due(locked.project, locked):
-            need.compact_later(locked)
+        if compaction_need.is_compaction_due(locked.project, locked):
+            compaction_need.compact_later(locked)
     found: Message = message
     return found
 

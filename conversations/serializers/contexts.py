@@ -11,8 +11,8 @@ from common.api.serializers import NullIsAbsent, PlainSerializer
 from conversations.assembly.assemble import AssembledContext, with_system
 from conversations.assembly.pairs import ContextMessage
 from conversations.compaction.compact import CompactionMode
+from conversations.compaction.compaction_need import THRESHOLD
 from conversations.compaction.context import FRESH_TAIL
-from conversations.compaction.need import THRESHOLD
 from conversations.formats import convert
 from conversations.messages.explore import DEFAULT_TOKEN_CAP
 from conversations.messages.review import DEFAULT_BUDGET

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
-from html import unescape
 from typing import Any, Literal
 
 from common.caller import Caller, Role
@@ -16,6 +15,7 @@ from conversations.models import Message, Session, Summary
 from conversations.queries import InSessionQuerySet
 from conversations.search_index import search_columns
 from conversations.session_search.neighbours import PlacedScore, add_neighbours
+from conversations.sessions.session_list import SessionFilters, list_sessions
 from inference.embedding.vector import Vector
 from projects.models import Project
 from search import search as row_search
@@ -46,14 +46,13 @@ class SearchFilters:
         return bool(named) and self.session is None
 
     def sessions(self, project: Project, caller: Caller) -> Any:
-        rows = Session.objects.visible_to(caller, project)
-        if self.user_id is not None:
-            rows = rows.filter(user_id=self.user_id)
-        if self.agent_id:
-            rows = rows.filter(agent_id=self.agent_id)
-        if self.channel:
-            rows = rows.filter(channel=self.channel)
-        return rows.order_by().values("pk")
+        filters = SessionFilters(
+            agent_id=self.agent_id,
+            user_id=self.user_id,
+            channel=self.channel,
+            include_archived=True,
+        )
+        return list_sessions(project, filters, caller).order_by().values("pk")
 
 
 @dataclass(frozen=True)
@@ -248,11 +247,7 @@ def _snippets(project: Project, found: Sequence[_RankedRow]) -> dict[uuid.UUID, 
         for each in found
     }
     built = snippets.build(texts, terms, project.options.search.language, SNIPPET)
-    return {pk: _plain(extract.html) for pk, extract in built.items()}
-
-
-def _plain(html: str) -> str:
-    return unescape(html.replace("<mark>", "").replace("</mark>", ""))
+    return {pk: extract.plain for pk, extract in built.items()}
 
 
 def _neighbours(row: Message | Summary, around: int) -> list[Message]:

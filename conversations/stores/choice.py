@@ -6,7 +6,7 @@ from typing import Any
 
 from common import errors
 from common.caller import Caller
-from conversations.stores.capabilities import capabilities_of
+from conversations.stores.contract import CAPABILITIES
 from conversations.stores.full import FullStore
 from conversations.stores.simple import SimpleStore
 from projects.models import Project
@@ -28,7 +28,7 @@ def store_of(project: Project, caller: Caller) -> Any:
 def require(project: Project, caller: Caller, capability: str) -> None:
     """Refuse with 409 if the project's store lacks a capability."""
     store = store_of(project, caller)
-    if capability not in capabilities_of(store):
+    if not isinstance(store, CAPABILITIES[capability]):
         raise NotSupported(
             f"The store {store.name} of this project has no {capability}; an owner may set "
             "conversations.store to full."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conversations.agent_memory import changelog, constraints, snapshots, texts
-from conversations.compaction import need
+from conversations.compaction import compaction_need
 from conversations.compaction.compact import CompactionMode, CompactionResult
 from conversations.compaction.compaction_job import compact_now
 from conversations.messages import explore
@@ -32,7 +32,9 @@ class FullStore(SimpleStore):
 
     def needs_compaction(self, session: SessionRef, threshold: float) -> bool:
         row = self._get(session)
-        return need.describe_need(self.project, row, threshold=threshold).needed
+        return compaction_need.describe_need(
+            self.project, row, threshold=threshold
+        ).needed
 
     def compact(self, session: SessionRef, mode: CompactionMode) -> CompactionResult:
         return compact_now(self._get(session), mode, self.caller)

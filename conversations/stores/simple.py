@@ -13,7 +13,7 @@ from conversations.messages import append
 from conversations.messages.fork import to_chat
 from conversations.messages.review import build_review_text
 from conversations.models import Session
-from conversations.sessions import lifecycle, listing, lookup, stats
+from conversations.sessions import lifecycle, lookup, session_list, stats
 from conversations.sessions.lifecycle import SessionDraft
 from conversations.stores.contract import (
     ConstraintEntry,
@@ -72,12 +72,12 @@ class SimpleStore:
         return _info_of(lookup.find_session(self.project, session_id, self.caller))
 
     def list_info(self, options: ListOptions) -> list[SessionInfo]:
-        filters = listing.SessionFilters(
+        filters = session_list.SessionFilters(
             agent_id=options.agent_id,
             user_id=options.user_id,
             include_archived=options.include_archived,
         )
-        rows = listing.list_sessions(self.project, filters, self.caller)
+        rows = session_list.list_sessions(self.project, filters, self.caller)
         end = options.offset + options.limit if options.limit else None
         return [_info_of(row) for row in rows[options.offset : end]]
 

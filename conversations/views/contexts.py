@@ -15,7 +15,7 @@ from common.api.serializers import represent
 from common.caller import Role
 from conversations.agent_memory.preamble import build_preamble
 from conversations.assembly.assemble import assemble
-from conversations.compaction import need
+from conversations.compaction import compaction_need
 from conversations.compaction.compact import CompactionMode
 from conversations.compaction.compaction_job import compact_in_job, compact_now
 from conversations.messages import explore
@@ -55,7 +55,7 @@ class AssembleView(SessionView):
         """The newest messages whole, then summaries and older messages as far as they fit."""
         data = self.body(forms.AssembleRequest)
         project, session = self.session(data, key, Role.VIEWER)
-        budget = need.budget_of(project, session, data.get("token_budget"))
+        budget = compaction_need.budget_of(project, session, data.get("token_budget"))
         preamble = ""
         if data["snapshot"]:
             preamble = build_preamble(session, budget, self.caller)
@@ -84,7 +84,7 @@ class CompactionNeedView(SessionView):
         """
         data = self.query(forms.NeedQuery)
         project, session = self.session(data, key)
-        found = need.describe_need(
+        found = compaction_need.describe_need(
             project,
             session,
             threshold=data["threshold"],

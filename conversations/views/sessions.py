@@ -14,7 +14,7 @@ from common.api.serializers import represent
 from conversations.messages.fork import fork
 from conversations.models import Session
 from conversations.serializers import sessions as forms
-from conversations.sessions import lifecycle, listing, lookup, stats
+from conversations.sessions import lifecycle, lookup, session_list, stats
 from conversations.sessions.lifecycle import SessionDraft
 from conversations.views.base import SessionView
 
@@ -71,7 +71,7 @@ class SessionsView(ProjectView):
         """Sessions that you may see, the last active first."""
         data = self.query(forms.ListSessions)
         project = self.project(data)
-        filters = listing.SessionFilters(
+        filters = session_list.SessionFilters(
             agent_id=data.get("agent_id", ""),
             user_id=data.get("user_id"),
             channel=data.get("channel", ""),
@@ -79,8 +79,8 @@ class SessionsView(ProjectView):
             text=data.get("q", ""),
             include_archived=data["include_archived"],
         )
-        rows = listing.list_sessions(project, filters, self.caller)
-        page, cursor = listing.read_page(
+        rows = session_list.list_sessions(project, filters, self.caller)
+        page, cursor = session_list.read_page(
             rows,
             limit=data["limit"],
             offset=data["offset"],

@@ -8,7 +8,7 @@ import pytest
 
 from common import best_effort_redis, locks
 from common.caller import SYSTEM
-from conversations.compaction import circuit, compaction_job, need
+from conversations.compaction import circuit, compaction_job, compaction_need
 from conversations.compaction.compact import (
     CompactionMode,
     CompactionRunning,
@@ -111,10 +111,10 @@ def test_a_message_that_is_redacted_meanwhile_stays_out_of_the_summary(session):
 def test_the_job_tries_again_after_a_failure(session, use, run_jobs):
     use(StaticSummarizer(error=SummarizerFailure("429")))
     Session.objects.update(token_budget=100)
-    need.compact_later(session)
+    compaction_need.compact_later(session)
     run_jobs()
 
-    job = Job.objects.get(kind=need.KIND)
+    job = Job.objects.get(kind=compaction_need.KIND)
     assert (job.state, job.attempts) == ("waiting", 1)
     assert "429" in job.error
 
@@ -170,7 +170,7 @@ def test_the_automatic_job_stops_when_the_context_is_small_enough(
     assert Summary.objects.filter(kind="leaf").exists()
     assert session.messages.filter(leaf=None).count() >= 20
     assert session_api.get("sessions/main/compaction").json()["needed"] is False
-    job = Job.objects.get(kind=need.KIND)
+    job = Job.objects.get(kind=compaction_need.KIND)
     assert job.state == "done"
     # The passes end as soon as the context is small enough.
     before = job.result["tokens_before"]
