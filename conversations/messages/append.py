@@ -225,7 +225,7 @@ def _update_session(session: Session, rows: Sequence[Message]) -> None:
     session.context_tokens += tokens
     session.last_active = _last_active(session, rows, is_first=is_first)
     session.archived_at = session.ended_at = None
-    session.title = session.title or _title(rows)
+    session.title = session.title or title_of(rows)
     session.save()
 
 
@@ -237,7 +237,7 @@ def _last_active(
     return newest if is_first else max(session.last_active, newest)
 
 
-def _title(rows: Sequence[Message]) -> str:
+def title_of(rows: Sequence[Message]) -> str:
     """Make a title from the first line of the first user message with words."""
     for row in rows:
         if row.role == Message.MessageRole.USER and row.has_words:

@@ -204,6 +204,17 @@ def test_a_redacted_text_is_gone_from_message_and_summary(session_api):
     assert "Elm Street" not in str(context)
 
 
+def test_a_title_that_a_redacted_message_gave_is_redacted_too(session_api):
+    session_api.bootstrap("main")
+    session_api.bootstrap("own", title="Support")
+    for key in ("main", "own"):
+        session_api.append(say("The customer lives in Elm Street 5."), key=key)
+        session_api.post(f"sessions/{key}/messages/1/redact", reason="personal")
+
+    titles = [s["title"] for s in session_api.get("sessions").json()["results"]]
+    assert sorted(titles) == ["Support", "[redacted]"]
+
+
 def test_a_fork_has_the_messages_up_to_one(session_api):
     session_api.bootstrap(user_id="u")
     session_api.append(*talk(30))
