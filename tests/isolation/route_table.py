@@ -587,6 +587,13 @@ TABLE = [
         lowest=CURATOR,
         is_private=True,
     ),
+    Route(
+        "GET",
+        f"{V1}/users/<str:user_id>/memory",
+        ("user",),
+        query=about(),
+        is_private=True,
+    ),
     # What every known caller may read
     Route("GET", "api/schema", lowest=None, stranger=200),
     Route("GET", "api/docs", lowest=None, stranger=200),
