@@ -36,6 +36,7 @@ PAGES = {
     "playbook": "playbook_playbook",
     "playbook_conflict": "playbook_conflict",
     "digest_config": "context_digestconfig",
+    "session": "conversations_session",
     "run": "ace_acerun",
     "job": "jobs_job",
     "project": "projects_project",

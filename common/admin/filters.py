@@ -131,6 +131,33 @@ def choice_filter(
     )
 
 
+class PresenceFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
+    """Filter by whether a column has a value; `presence_filter(...)` makes subclasses."""
+
+    lookup: str
+
+    def lookups(
+        self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
+    ) -> tuple[tuple[str, str], ...]:
+        return ("yes", "yes"), ("no", "no")
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any]
+    ) -> QuerySet[Any] | None:
+        is_null = {"yes": False, "no": True}.get(self.value() or "")
+        if is_null is None:
+            return None
+        return queryset.filter(**{f"{self.lookup}__isnull": is_null})
+
+
+def presence_filter(column: str, title: str) -> type[PresenceFilter]:
+    return type(
+        "ColumnPresenceFilter",
+        (PresenceFilter,),
+        {"title": title, "parameter_name": title, "lookup": column},
+    )
+
+
 class DaysFilter(RangeDateFilter):  # type: ignore[misc]  # unfold is untyped
     """Filter by a range of whole days, in the reader's time zone."""
 

@@ -15,6 +15,16 @@ from ace.models import AceRun, Reflection
 from audit.models import AuditEvent
 from common.caller import Role
 from context.models import DigestConfig
+from conversations.models import (
+    AgentMemory,
+    AgentMemoryChange,
+    Message,
+    MessageVector,
+    Session,
+    Summary,
+    SummaryVector,
+)
+from conversations.search_index import search_columns as session_indexing
 from inference.models import ActiveModel, ModelCall
 from jobs.models import Heartbeat, Job
 from memories.models import (
@@ -162,6 +172,98 @@ def an_entry(project):
     return make
 
 
+def session_rows(project):
+    """A session with one message of every part, its leaf, and the notes of its agent."""
+    session = Session.objects.create(
+        project=project,
+        key=cut(200),
+        agent_id=cut(255),
+        user_id=cut(255),
+        channel=cut(100),
+        title=cut(500),
+        metadata=TREE,
+        last_seq=1,
+        message_count=1,
+        token_count=99,
+        context_tokens=99,
+    )
+    summary = Summary(
+        session=session,
+        project_id=project.pk,
+        kind="leaf",
+        content=SCRIPT,
+        tokens=9,
+        earliest_at=NOW(),
+        latest_at=NOW(),
+        first_seq=1,
+        last_seq=1,
+        message_count=1,
+        summarizer=cut(50),
+        model=cut(300),
+    )
+    session_indexing.fill_summary(summary, "english")
+    saved(summary, {"content": HOSTILE})
+    message = Message(
+        session=session,
+        project_id=project.pk,
+        seq=1,
+        role="user",
+        parts=[{"type": "text", "text": SCRIPT}],
+        tokens=9,
+        leaf=summary,
+        external_id=cut(255),
+        metadata=TREE,
+    )
+    session_indexing.fill_message(message, "english")
+    call = {"id": cut(50), "name": SCRIPT}
+    parts = [
+        {"type": "text", "text": HOSTILE},
+        {"type": "thinking", "text": HOSTILE},
+        {"type": "tool_call", **call, "arguments": TREE},
+        {"type": "tool_result", **call, "content": HOSTILE, "is_error": True},
+        {
+            "type": "attachment",
+            "media_type": SCRIPT,
+            "name": SCRIPT,
+            "url": "javascript:alert(1)",
+        },
+    ]
+    saved(message, {"parts": parts, "text": HOSTILE})
+    pair = {"user_id": cut(255), "agent_id": cut(255)}
+    vector = {"project_id": project.pk, "model": cut(100), "embedding": [0.5] * 8}
+    return [
+        session,
+        summary,
+        message,
+        MessageVector.objects.create(message=message, **vector),
+        SummaryVector.objects.create(summary=summary, **vector),
+        AgentMemory.objects.create(
+            project=project,
+            profile=HOSTILE,
+            soul=HOSTILE,
+            constraints=[
+                {"id": SCRIPT, "text": HOSTILE, "created_at": NOW().isoformat()}
+            ],
+            version=2,
+            **pair,
+        ),
+        AgentMemoryChange.objects.create(
+            project_id=project.pk,
+            session_id=session.pk,
+            session_key=cut(200),
+            scope="profile",
+            action="update",
+            source="agent",
+            version_before=1,
+            version_after=2,
+            before_text=SCRIPT,
+            after_text=HOSTILE,
+            actor=cut(200),
+            **pair,
+        ),
+    ]
+
+
 @pytest.fixture
 def world(project, a_memory, an_entry):
     """{model: a row of it}, all of them Alice's."""
@@ -247,6 +349,7 @@ def world(project, a_memory, an_entry):
     key.save()
     key.projects.set([project])
     rows = [
+        *session_rows(project),
         memory,
         file,
         entry,

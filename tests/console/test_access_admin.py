@@ -138,7 +138,7 @@ def literal(node):
 
 class TestWhatAnEventTellsOf:
     # A refused request names its path, and sessions have no page yet.
-    WITHOUT_A_PAGE = {"route", "session"}
+    WITHOUT_A_PAGE = {"route"}
 
     def test_every_kind_has_a_page(self):
         assert set(recorded_types()) == {*PAGES} | self.WITHOUT_A_PAGE
