@@ -17,7 +17,7 @@ from conversations.compaction.compact import (
     IsEnough,
     compact,
 )
-from conversations.compaction.model_summarizer import summarizer_of
+from conversations.compaction.model_summarizer import SummarizerOff, summarizer_of
 from conversations.models import Session
 from conversations.summarizers import SummarizerFailure
 from jobs import errors as job_errors
@@ -113,7 +113,12 @@ def _run(
 
 
 def compact_in_job(session: Session, mode: CompactionMode) -> Any:
-    """Enqueue a compaction that a request asked for; return its job."""
+    """Enqueue a compaction that a request asked for; return its job.
+
+    Refuse with 409 if the project has no summarizer.
+    """
+    if not compaction_need.has_summarizer(session.project):
+        raise SummarizerOff
     return queue.enqueue(
         ON_REQUEST,
         project_id=session.project_id,
