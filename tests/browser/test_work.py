@@ -58,7 +58,7 @@ def test_a_run_is_reverted(alices, alice, open_page):
 def test_the_slider_goes_back_and_an_edit_is_reverted(entry, open_page):
     page = signed_in(open_page())
     page.open(reverse("console:playbook"))
-    page.page.focus(".pb-slide input")
+    page.page.focus(".am-slide input")
 
     page.page.keyboard.press("ArrowLeft")
     page.page.wait_for_selector("h2:has-text('From revision 1 to 2: 1 changed')")

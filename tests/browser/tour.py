@@ -119,7 +119,7 @@ def of_the_warehouse():
 
 def revisions(walk):
     walk.go("console:playbook")
-    walk.page.focus(".pb-slide input")
+    walk.page.focus(".am-slide input")
     walk.keys.press("ArrowLeft")
     walk.page.wait_for_selector("h2:has-text('From revision')")
     walk.page.click("summary:has-text('Revert')")
