@@ -24,6 +24,11 @@ def admin_list(model: str, project: Project, **where: object) -> str:
     return f"{reverse(f'admin:{model}_changelist')}?{urlencode(query)}"
 
 
+def record(model: str, pk: object) -> str:
+    """Return the URL of the admin's page of a row."""
+    return reverse(f"admin:{model}_change", args=[pk])
+
+
 def inbox_list(project: Project) -> str:
     """Return the URL of the project's review inbox."""
     return f"{reverse('console:inbox')}?{urlencode({'project': project.pk})}"

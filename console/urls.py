@@ -5,9 +5,11 @@ from django.urls import URLPattern, URLResolver, include, path
 from console.files.views import FilePage, FilesPage
 from console.home.views import HomePage
 from console.jobs.views import SchedulesPage
+from console.people.views import AgentMemoryPage, PersonPage
 from console.playbook import views as playbook
 from console.project_page import staff_route
 from console.search.views import SearchPage
+from console.sessions.views import SessionDetailPage, SessionsPage
 from console.weekly.views import WeeklyPage
 
 app_name = "console"
@@ -19,6 +21,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     staff_route("search-memories/", SearchPage, "search"),
     staff_route("files/", FilesPage, "files"),
     staff_route("files/graph/", FilePage, "file"),
+    staff_route("sessions/", SessionsPage, "sessions"),
+    staff_route("sessions/<uuid:session_id>/", SessionDetailPage, "session"),
+    staff_route("people/", PersonPage, "person"),
+    staff_route("agent-memory/", AgentMemoryPage, "agent_memory"),
     staff_route("schedules/", SchedulesPage, "schedules"),
     staff_route("revisions/", playbook.RevisionPage, "playbook"),
     staff_route(

@@ -47,6 +47,14 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
         ],
     ),
     (
+        "Conversations",
+        [
+            ("Sessions", "forum", "console:sessions", ""),
+            ("Agent memory", "badge", "console:agent_memory", ""),
+            ("People", "groups", "console:person", ""),
+        ],
+    ),
+    (
         "Learning",
         [
             ("Weekly", "calendar_view_week", "console:weekly", ""),
@@ -90,6 +98,13 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
             ("File records", "draft", "memories.file", ""),
             ("File links", "link", "memories.memoryfile", ""),
             ("Memory vectors", "scatter_plot", "memories.memoryvector", ""),
+            ("Session records", "forum", "conversations.session", ""),
+            ("Messages", "chat", "conversations.message", ""),
+            ("Summaries", "short_text", "conversations.summary", ""),
+            ("Agent memories", "badge", "conversations.agentmemory", ""),
+            ("Agent changes", "edit_note", "conversations.agentmemorychange", ""),
+            ("Message vectors", "scatter_plot", "conversations.messagevector", ""),
+            ("Summary vectors", "scatter_plot", "conversations.summaryvector", ""),
             ("Supports", "handshake", "playbook.support", ""),
             ("Exposures", "visibility", "playbook.exposure", ""),
             ("Entry vectors", "scatter_plot", "playbook.entryvector", ""),

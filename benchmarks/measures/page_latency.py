@@ -24,6 +24,7 @@ from benchmarks.fixtures import population, temp_project
 from benchmarks.fixtures.large_fixture import (
     large_memories,
     large_playbook,
+    large_sessions,
     service_traffic,
 )
 from benchmarks.fixtures.population import Passages
@@ -92,6 +93,7 @@ def fill_project(
     large_playbook.propose_lessons(project, sizes["proposals"], passages)
     large_playbook.reject_newest(project, sizes["proposals"] // 10)
     large_memories.correct_newest(project)
+    large_sessions.write_sessions(project, sizes["tasks"], passages)
     service_traffic.write_traffic(project, sizes["tasks"])
     temp_project.refresh_statistics(project)
 

@@ -17,6 +17,7 @@ from django.db.models import Model
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from console.inbox.tabs import TABS
+from conversations.models import Session, Summary
 from memories.models import File, Memory
 from playbook.models import Conflict, PlaybookDelta
 
@@ -56,6 +57,15 @@ class PageSubjects:
         return self.rows[File]
 
     @property
+    def session(self) -> Any:
+        return self.rows[Session]
+
+    @property
+    def summary(self) -> Any:
+        """The newest summary, which is one of the session's."""
+        return self.rows[Summary]
+
+    @property
     def folder(self) -> str:
         return str(self.file.file_path).partition("/")[0] + "/"
 
@@ -78,6 +88,13 @@ QUERIES: dict[str, Callable[[PageSubjects], list[AddressQuery]]] = {
         {"revision": str(subjects.revision)},
         {"revision": str(subjects.revision), "show": "entries"},
         {"revision": "1", "show": "differences"},
+    ],
+    "console:sessions": lambda subjects: [{}, {"q": subjects.word}],
+    "console:session": lambda subjects: [{}, *_session_queries(subjects)],
+    "console:person": lambda subjects: [{}, {"user": subjects.session.user_id}],
+    "console:agent_memory": lambda subjects: [
+        {},
+        {"user": subjects.session.user_id, "agent": subjects.session.agent_id},
     ],
     "admin:search": lambda subjects: [{"s": subjects.word}],
     "admin:playbook_playbook_preview": lambda subjects: [
@@ -109,6 +126,15 @@ def _search_queries(subjects: PageSubjects) -> list[AddressQuery]:
 
 def _search_query(subjects: PageSubjects, **more: str) -> AddressQuery:
     return {"query": subjects.word, **more}
+
+
+def _session_queries(subjects: PageSubjects) -> list[AddressQuery]:
+    summary = {"summary": subjects.summary.summary_id}
+    return [
+        {"show": "summaries"},
+        {"show": "summaries"} | summary,
+        {"show": "context"},
+    ]
 
 
 def _project_query(subjects: PageSubjects, name: str) -> AddressQuery:
@@ -199,6 +225,8 @@ def _row(name: str, subjects: PageSubjects) -> Model | None:
     """Return the row that a page shows; None if there is no row of its model."""
     if name == "console:inbox_marked":
         return subjects.duplicate
+    if name == "console:session":
+        return subjects.rows.get(Session)
     if name == "console:inbox_conflict":
         return subjects.rows.get(Conflict)
     if name.startswith("console:inbox_"):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from common.caller import Caller
-from conversations.agent_memory import constraints, snapshots, texts
+from conversations.agent_memory import constraints, texts
 from conversations.agent_memory.pair import MemoryPair
 from conversations.models import Session
 from conversations.tokens import estimate_tokens
@@ -19,9 +18,8 @@ ORIGIN = (
 )
 
 
-def build_preamble(session: Session, budget: int, caller: Caller) -> str:
-    """Return the texts as they were at the session's snapshot, "" if there is none."""
-    version = snapshots.get_or_freeze(session, caller).version
+def build_preamble(session: Session, budget: int, version: int) -> str:
+    """Return the texts as they were at a version, "" if there is none."""
     pair = MemoryPair(session.project, session.user_id, session.agent_id)
     most = int(budget * MOST_SHARE)
     blocks = []

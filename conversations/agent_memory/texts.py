@@ -46,12 +46,18 @@ def set_text(
     *,
     source: str = "agent",
     session: Session | None = None,
+    expected_version: int | None = None,
 ) -> VersionedText:
-    """Replace the profile or the soul; the session named sees it at once."""
+    """Replace the profile or the soul; the session named sees it at once.
+
+    Refuse with 409 if the agent memory no longer has the expected version.
+    """
     caller.require(Role.WRITER, pair.project.pk)
     sources.require_source(source, pair.project.pk, pair.user_id, caller)
     danger_gate.refuse_danger(pair.project, text, caller)
     memory = pair.lock()
+    if expected_version not in (None, memory.version):
+        raise errors.StaleVersion
     _replace(memory, scope, text, source, session, caller)
     return VersionedText(text, memory.version)
 

@@ -13,6 +13,7 @@ from access.project_view import ProjectView
 from common import errors
 from common.api.serializers import represent
 from common.caller import Role
+from conversations.agent_memory import snapshots
 from conversations.agent_memory.preamble import build_preamble
 from conversations.assembly.assemble import assemble
 from conversations.compaction import compaction_need
@@ -58,7 +59,8 @@ class AssembleView(SessionView):
         budget = compaction_need.budget_of(project, session, data.get("token_budget"))
         preamble = ""
         if data["snapshot"]:
-            preamble = build_preamble(session, budget, self.caller)
+            version = snapshots.get_or_freeze(session, self.caller).version
+            preamble = build_preamble(session, budget, version)
         found = assemble(
             session,
             budget,

@@ -13,7 +13,9 @@ from django.urls import reverse
 
 from benchmarks.product import page_addresses
 from common.caller import Caller, Role
+from common.ids import uuid7
 from console.inbox import tabs
+from conversations.models import Session, Summary
 from memories.models import File, Memory
 from playbook.models import Conflict
 from tests.admin.conftest import MARK
@@ -96,6 +98,26 @@ def of_console(world, deltas, marked):
     yield Visit("console:files", url("console:files", path=f"{folder}/"), "inside")
     yield Visit("console:file", url("console:file", path=file.file_path))
     yield Visit("console:file", url("console:file", path="none"), "unknown", 404)
+    yield from of_sessions(world)
+
+
+def of_sessions(world):
+    session, summary = world[Session], world[Summary]
+    name, route = "console:session", reverse("console:session", args=[session.pk])
+    yield Visit("console:sessions", url("console:sessions"))
+    yield Visit("console:sessions", url("console:sessions", q=MARK), "found")
+    for show in ("transcript", "summaries", "context"):
+        yield Visit(name, f"{route}?{urlencode({'show': show})}", show)
+    opened = {"show": "summaries", "summary": summary.summary_id}
+    yield Visit(name, f"{route}?{urlencode(opened)}", "unfolded")
+    wrong = {"show": "context", "budget": "0"}
+    yield Visit(name, f"{route}?{urlencode(wrong)}", "refused", 400)
+    yield Visit(name, url(name, uuid7()), "unknown", 404)
+    pair = {"user": session.user_id, "agent": session.agent_id}
+    yield Visit("console:person", url("console:person"))
+    yield Visit("console:person", url("console:person", user=session.user_id), "one")
+    yield Visit("console:agent_memory", url("console:agent_memory"))
+    yield Visit("console:agent_memory", url("console:agent_memory", **pair), "one")
 
 
 def lists():
