@@ -241,7 +241,7 @@ QUERIES = {
     "console:session show=summaries": 9,
     "console:session show=summaries summary": 11,
     "console:sessions": 7,
-    "console:sessions q": 16,
+    "console:sessions q": 17,
     "console:weekly": 11,
 }
 
