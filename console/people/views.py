@@ -52,6 +52,7 @@ class PersonPage(ProjectPage):
             name=short_text(user_id or "anonymous"),
             asked=asked,
             panels=list(self._panels(found)),
+            may_purge=self.may(Role.OWNER) and bool(user_id),
             download=f"?{urlencode({**self._query(asked), 'download': 'json'})}",
         )
 
