@@ -88,19 +88,19 @@ def traces(word):
 
 class TestMemory:
     def test_its_text_is_removed_and_its_mask_stays(self, ask, store):
-        pk = store("Bob has the flu and stays at home", title="Bob", tags=["bob"])
+        pk = store("Bob has the grippe and stays at home", title="Bob", tags=["bob"])
 
         receipt = ask(ids=[pk]).json()
 
         memory = Memory.objects.get(pk=pk)
         assert receipt["state"] == "done"
         assert receipt["counts"]["memories_memory"] == 1
-        assert memory.content == redaction.redact("Bob has the flu and stays at home")
+        assert memory.content == redaction.redact("Bob has the grippe and stays at home")
         assert (memory.tags, memory.delete_reason) == ([], receipt["id"])
-        assert not traces("flu")
+        assert not traces("grippe")
 
     def test_its_history_keeps_the_actions_without_the_texts(self, ask, store, bob_api):
-        pk = store("Bob has the flu and stays at home")
+        pk = store("Bob has the grippe and stays at home")
         bob_api.patch(
             f"{API}/memories/{pk}", {"content": "Bob has influenza, it seems"}
         )
@@ -112,8 +112,8 @@ class TestMemory:
         assert not traces("influenza")
 
     def test_searches_no_longer_find_it(self, ask, store, alice_api, project):
-        pk = store("Bob has the flu and stays at home")
-        asked = {"project_id": str(project.pk), "query": "flu"}
+        pk = store("Bob has the grippe and stays at home")
+        asked = {"project_id": str(project.pk), "query": "grippe"}
         assert alice_api.post(f"{API}/search", asked).json()["hits"]
 
         ask(ids=[pk])
@@ -123,7 +123,7 @@ class TestMemory:
         assert not MemoryVector.objects.filter(memory=pk).exists()
 
     def test_it_cannot_be_restored(self, ask, store, bob_api):
-        pk = store("Bob has the flu and stays at home")
+        pk = store("Bob has the grippe and stays at home")
         ask(ids=[pk])
 
         answer = bob_api.post(f"{API}/memories/{pk}/restore")
@@ -154,28 +154,28 @@ class TestMemory:
         assert [t.name for t in Tag.objects.all()] == ["ours"]
 
     def test_its_former_files_and_tags_are_removed_too(self, ask, store, bob_api):
-        pk = store("He stays at home", tags=["flu"], file_paths=["flu.py"])
+        pk = store("He stays at home", tags=["grippe"], file_paths=["grippe.py"])
         bob_api.patch(f"{API}/memories/{pk}", {"tags": [], "file_paths": []})
 
         ask(ids=[pk])
 
-        assert not traces("flu")
+        assert not traces("grippe")
 
     def test_the_audit_trail_names_none_of_its_own_tags(
         self, ask, store, alice_api, project
     ):
-        ids = [store("He stays at home", tags=["flu"])]
-        url, listed = f"{API}/tags", {"project_id": str(project.pk), "q": "flu"}
+        ids = [store("He stays at home", tags=["grippe"])]
+        url, listed = f"{API}/tags", {"project_id": str(project.pk), "q": "grippe"}
         alice_api.post(url, {"project_id": str(project.pk), "name": "illness"})
         [tag] = alice_api.get(url, listed).json()["results"]
         alice_api.post(f"{url}/{tag['id']}/merge", {"into": "illness"})
-        ids.append(store("They are away", tags=["flu"]))
+        ids.append(store("They are away", tags=["grippe"]))
         [tag] = alice_api.get(url, listed).json()["results"]
         alice_api.delete(f"{url}/{tag['id']}")
 
         ask(ids=ids)
 
-        assert not traces("flu")
+        assert not traces("grippe")
         assert Tag.objects.get().name == "illness"
 
     def test_a_duplicate_succeeds_its_original(self, ask, store):
@@ -196,14 +196,14 @@ class TestMemory:
         ]
 
     def test_a_job_of_all_projects_no_longer_quotes_it(self, ask, store):
-        pk = store("Bob has the flu and stays at home")
+        pk = store("Bob has the grippe and stays at home")
         job = Job.objects.create(
             kind="reembed",
             state="waiting",
             args={"model": "small"},
             cursor={"shelf": 0, "after": pk},
-            result={"refused": [f"{pk}: the flu is odd"]},
-            error="Later: cannot embed 'Bob has the flu'",
+            result={"refused": [f"{pk}: the grippe is odd"]},
+            error="Later: cannot embed 'Bob has the grippe'",
         )
 
         ask(ids=[pk])
@@ -211,7 +211,7 @@ class TestMemory:
         job.refresh_from_db()
         assert job.error.startswith("Later: [purged]")
         assert (job.args, job.cursor["after"]) == ({"model": "small"}, pk)
-        assert not traces("flu")
+        assert not traces("grippe")
 
 
 class TestDescendants:
@@ -219,7 +219,7 @@ class TestDescendants:
     def family(self, store, bob_api, project):
         """A memory, its promotion, and a compaction of that."""
         user = {"kind": "user", "user_id": "bob"}
-        source = store("Bob has the flu and stays at home", scope=user)
+        source = store("Bob has the grippe and stays at home", scope=user)
         promoted = bob_api.post(
             f"{API}/memories/{source}/promote",
             {"target_scope": {"kind": "workspace"}},
@@ -229,7 +229,7 @@ class TestDescendants:
             {
                 "project_id": str(project.pk),
                 "source_ids": [promoted],
-                "content": "Somebody has the flu this week",
+                "content": "Somebody has the grippe this week",
             },
         ).json()["id"]
         return source, promoted, compacted
@@ -248,7 +248,7 @@ class TestDescendants:
 
         assert {d["id"] for d in receipt["descendants"]} == set(family[1:])
         assert receipt["counts"]["memories_memory"] == 3
-        assert not traces("flu")
+        assert not traces("grippe")
 
     def test_a_second_purge_finishes_the_first(self, ask, family):
         ask(user_id="bob")
@@ -256,7 +256,7 @@ class TestDescendants:
         receipt = ask(user_id="bob", cascade=True).json()
 
         assert receipt["counts"]["memories_memory"] == 2
-        assert not traces("flu")
+        assert not traces("grippe")
 
 
 class TestSelection:
@@ -280,7 +280,7 @@ class TestSelection:
         ],
     )
     def test_it_removes_exactly_the_selection(self, ask, store, scope, asked):
-        taken = store("Bob has the flu and stays at home", scope=scope)
+        taken = store("Bob has the grippe and stays at home", scope=scope)
         left = store("The deploy script needs a token to run")
 
         receipt = ask(**asked).json()
@@ -291,8 +291,8 @@ class TestSelection:
 
     def test_it_removes_deleted_and_expired_memories(self, ask, store, bob_api):
         soon = (timezone.now() - timedelta(days=1)).isoformat()
-        store("Bob has the flu and stays at home", scope=USER, expires_at=soon)
-        gone = store("Bob had the flu last year, too", scope=USER)
+        store("Bob has the grippe and stays at home", scope=USER, expires_at=soon)
+        gone = store("Bob had the grippe last year, too", scope=USER)
         bob_api.delete(f"{API}/memories/{gone}")
 
         receipt = ask(user_id=USER["user_id"]).json()
@@ -305,7 +305,7 @@ class TestSelection:
             {
                 "project_id": str(other_project.pk),
                 "memory_type": "learning",
-                "content": "Bob has the flu and stays at home",
+                "content": "Bob has the grippe and stays at home",
                 "scope": USER,
             },
         )
@@ -318,7 +318,7 @@ class TestSelection:
 
 class TestRefusals:
     def test_it_needs_an_owner(self, store, client_of, project):
-        pk = store("Bob has the flu and stays at home")
+        pk = store("Bob has the grippe and stays at home")
         body = {"project_id": str(project.pk), "ids": [pk], "reason": "no"}
 
         answer = client_of(project, role=Role.CURATOR).post(f"{API}/purge", body)
@@ -338,7 +338,7 @@ class TestRefusals:
         assert charlie_api.post(f"{API}/purge", body).status_code == 404
 
     def test_an_unknown_id_purges_nothing(self, ask, store):
-        pk = store("Bob has the flu and stays at home")
+        pk = store("Bob has the grippe and stays at home")
 
         answer = ask(ids=[pk, "0198c0de-0000-7000-8000-000000000001"])
 
@@ -403,7 +403,7 @@ class TestRefusals:
 
 class TestDryRun:
     def test_it_counts_what_a_purge_removes_and_changes_nothing(self, ask, store):
-        pk = store("Bob has the flu and stays at home", file_paths=["bob.py"])
+        pk = store("Bob has the grippe and stays at home", file_paths=["bob.py"])
 
         planned = ask(ids=[pk], dry_run=True).json()
 
@@ -413,7 +413,7 @@ class TestDryRun:
         assert planned["counts"] == done["counts"]
 
     def test_a_second_purge_has_nothing_to_do(self, ask, store):
-        pk = store("Bob has the flu and stays at home")
+        pk = store("Bob has the grippe and stays at home")
         ask(ids=[pk])
 
         assert ask(ids=[pk]).json()["counts"] == {}
@@ -422,7 +422,7 @@ class TestDryRun:
 class TestReceipt:
     @pytest.fixture
     def receipt(self, ask, store):
-        pk = store("Bob has the flu and stays at home", scope=USER)
+        pk = store("Bob has the grippe and stays at home", scope=USER)
         assert pk
         return ask(user_id=USER["user_id"]).json()
 
@@ -440,8 +440,8 @@ class TestReceipt:
     def test_it_proves_a_text_without_telling_it(self, receipt, alice_api):
         url = f"{API}/purges/{receipt['id']}/proof"
 
-        proof = alice_api.post(url, {"text": "Bob has the flu and stays at home"})
-        other = alice_api.post(url, {"text": "Bob has the flu and stays at work"})
+        proof = alice_api.post(url, {"text": "Bob has the grippe and stays at home"})
+        other = alice_api.post(url, {"text": "Bob has the grippe and stays at work"})
 
         assert proof.json()["is_purged"]
         assert proof.json()["texts"][0]["table"] == "memories_memory"
@@ -467,7 +467,7 @@ class TestReceipt:
         assert page["texts"] + rest["texts"] == receipt["texts"]
 
     def test_the_same_request_gets_the_same_receipt(self, alice_api, store, project):
-        pk = store("Bob has the flu and stays at home")
+        pk = store("Bob has the grippe and stays at home")
         body = {"project_id": str(project.pk), "ids": [pk], "reason": "asked"}
 
         first = alice_api.post(f"{API}/purge", body, HTTP_IDEMPOTENCY_KEY="p1")
@@ -478,7 +478,7 @@ class TestReceipt:
 
 
 def test_the_store_of_the_same_process_purges_too(store, project, alice):
-    pk = store("Bob has the flu and stays at home", scope=USER)
+    pk = store("Bob has the grippe and stays at home", scope=USER)
 
     receipt = ScopedStore(project, alice).purge({"scope": USER}, reason="Bob asked")
 
@@ -496,7 +496,7 @@ class TestCommand:
         return purge
 
     def test_it_counts_and_then_purges(self, purge, store):
-        pk = store("Bob has the flu and stays at home", scope=USER)
+        pk = store("Bob has the grippe and stays at home", scope=USER)
 
         planned = purge("--user", USER["user_id"], "--dry-run")
         done = purge("--user", USER["user_id"])
@@ -515,7 +515,7 @@ class TestLargePurge:
     def test_a_job_does_it(self, ask, store, run_jobs, monkeypatch, alice_api):
         monkeypatch.setattr(erase, "MAX_INLINE", 1)
         for number in range(3):
-            store(f"Bob has the flu since day {number}", scope=USER)
+            store(f"Bob has the grippe since day {number}", scope=USER)
 
         answer = ask(user_id=USER["user_id"])
         waiting = answer.json()
@@ -524,14 +524,14 @@ class TestLargePurge:
         assert (answer.status_code, waiting["state"]) == (202, "waiting")
         done = alice_api.get(f"{API}/purges/{waiting['id']}").json()
         assert (done["state"], done["counts"]["memories_memory"]) == ("done", 3)
-        assert not traces("flu")
+        assert not traces("grippe")
         assert not traces(USER["user_id"])
 
     def test_a_repeated_request_does_not_name_the_user(
         self, ask, store, run_jobs, monkeypatch, alice_api
     ):
         monkeypatch.setattr(erase, "MAX_INLINE", 0)
-        store("Bob has the flu and stays at home", scope=USER)
+        store("Bob has the grippe and stays at home", scope=USER)
         _keyed(alice_api)
 
         waiting = ask(user_id=USER["user_id"]).json()
@@ -544,7 +544,7 @@ class TestLargePurge:
     def test_a_cancelled_purge_does_not_name_the_user_after_the_next_one(
         self, ask, store, monkeypatch, alice_api
     ):
-        store("Bob has the flu and stays at home", scope=USER)
+        store("Bob has the grippe and stays at home", scope=USER)
         with monkeypatch.context() as patch:
             patch.setattr(erase, "MAX_INLINE", 0)
             waiting = ask(user_id=USER["user_id"]).json()
@@ -558,7 +558,7 @@ class TestLargePurge:
         self, ask, store, run_jobs, monkeypatch, alice_api, project
     ):
         monkeypatch.setattr(erase, "MAX_INLINE", 0)
-        store("Bob has the flu and stays at home", scope=USER)
+        store("Bob has the grippe and stays at home", scope=USER)
         ask(user_id=USER["user_id"])
 
         alice_api.delete(f"{API}/projects/{project.pk}")
@@ -566,14 +566,14 @@ class TestLargePurge:
         alice_api.post(f"{API}/projects/{project.pk}/restore")
 
         assert Purge.objects.get().counts["memories_memory"] == 1
-        assert not traces("flu")
+        assert not traces("grippe")
 
     def test_each_statement_looks_through_a_batch_of_kept_answers(
         self, ask, store, bob_api, monkeypatch
     ):
         monkeypatch.setattr(references, "BATCH_SIZE", 2)
         _keyed(bob_api)
-        ids = [store(f"Bob has the flu for day {n} of his leave") for n in range(5)]
+        ids = [store(f"Bob has the grippe for day {n} of his leave") for n in range(5)]
 
         with CaptureQueriesContext(connection) as asked:
             receipt = ask(ids=ids[1:]).json()
@@ -583,11 +583,11 @@ class TestLargePurge:
         assert all(sql.endswith("LIMIT 2") for sql in looks)
         assert receipt["counts"]["access_idempotencykey"] == 4
         answers = str(list(IdempotencyKey.objects.values_list("answer")))
-        assert answers.count("the flu") == 1
+        assert answers.count("the grippe") == 1
 
 
 def test_a_deleted_project_leaves_no_receipt(ask, store, project, run_jobs):
-    ask(ids=[store("Bob has the flu and stays at home")])
+    ask(ids=[store("Bob has the grippe and stays at home")])
     project.delete_after = timezone.now() - timedelta(days=1)
     project.save()
 
