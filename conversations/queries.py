@@ -79,6 +79,9 @@ class InSessionQuerySet(models.QuerySet[Any]):
         """Leave out the wide columns that only search reads."""
         return self.defer(*SEARCH_COLUMNS)
 
+    def sum_tokens(self) -> int:
+        return self.aggregate(tokens=models.Sum("tokens"))["tokens"] or 0
+
 
 class MessageQuerySet(InSessionQuerySet):
     def visible(self) -> Self:

@@ -188,26 +188,32 @@ def _refuse_over_quota(project: Project, session: Session, count: int) -> None:
 def _build_rows(
     session: Session, messages: Iterable[ChatMessage], language: str
 ) -> list[Message]:
-    now = timezone.now()
-    rows = []
-    for seq, message in enumerate(messages, start=session.last_seq + 1):
-        row = Message(
-            session=session,
-            project_id=session.project_id,
-            seq=seq,
-            role=message.role,
-            parts=list(message.parts),
-            text=message.text,
-            tokens=count_tokens(message),
-            external_id=message.external_id,
-            metadata=dict(message.metadata),
-            created_at=message.created_at or now,
-        )
-        words = search_columns.words_of(row)
-        row.has_words = row.role in SPOKEN_ROLES and bool(words.strip())
-        search_columns.fill_message(row, language)
-        rows.append(row)
-    return rows
+    return [
+        build_row(session, seq, message, language)
+        for seq, message in enumerate(messages, start=session.last_seq + 1)
+    ]
+
+
+def build_row(
+    session: Session, seq: int, message: ChatMessage, language: str
+) -> Message:
+    """Return the unsaved row of a message at a seq, with its search columns."""
+    row = Message(
+        session=session,
+        project_id=session.project_id,
+        seq=seq,
+        role=message.role,
+        parts=list(message.parts),
+        text=message.text,
+        tokens=count_tokens(message),
+        external_id=message.external_id,
+        metadata=dict(message.metadata),
+        created_at=message.created_at or timezone.now(),
+    )
+    words = search_columns.words_of(row)
+    row.has_words = row.role in SPOKEN_ROLES and bool(words.strip())
+    search_columns.fill_message(row, language)
+    return row
 
 
 def count_tokens(message: ChatMessage) -> int:

@@ -7,9 +7,7 @@ their messages and children return to the context, and a later compaction summar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from django.db.models import Sum
 from django.utils import timezone
 
 from common import errors
@@ -40,7 +38,7 @@ def hide_from(session: Session, from_seq: int, caller: Caller) -> int:
     count = rows.count()
     if not count:
         return 0
-    tokens = rows.aggregate(tokens=Sum("tokens"))["tokens"]
+    tokens = rows.sum_tokens()
     rows.update(hidden_at=timezone.now())
     locked.message_count -= count
     locked.token_count -= tokens
@@ -114,14 +112,10 @@ def _dissolve(session: Session, first_seq: int, last_seq: int) -> None:
     ids = {each.pk for each in summaries}
     leafless = Message.objects.filter(leaf__in=ids)
     children = Summary.objects.filter(parent__in=ids).exclude(pk__in=ids)
-    added = _sum(leafless.visible()) + _sum(children)
+    added = leafless.visible().sum_tokens() + children.sum_tokens()
     removed = sum(each.tokens for each in summaries if each.parent_id is None)
     leafless.update(leaf=None)
     Summary.objects.filter(parent__in=ids).update(parent=None)
     rows.filter(pk__in=ids).delete()
     session.context_tokens += added - removed
     session.save(update_fields=["context_tokens"])
-
-
-def _sum(rows: Any) -> int:
-    return rows.aggregate(tokens=Sum("tokens"))["tokens"] or 0

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from common import errors
 from common.caller import SYSTEM
+from conversations.exchange.restore_sessions import (
+    BrokenExport,
+    RestoreCounts,
+    restore_sessions,
+)
 from conversations.formats.message import ChatMessage
 from conversations.messages.append import MAX_MESSAGES, append, prepare
 from conversations.sessions.lifecycle import SessionDraft, bootstrap
@@ -21,13 +28,14 @@ from conversations.transcripts.open_file import read_lines
 from projects.models import Project
 from projects.project_lookup import find_project
 
+HEADER = b'{"type":"header"'  # the beginning of the first line of an export
 Batch = tuple[str, list[ChatMessage]]
 
 
 class Command(BaseCommand):
     help = (
-        "Store transcripts of Claude Code (JSON lines, also .gz) as sessions. The same file "
-        "again stores only what is new."
+        "Store transcripts of Claude Code (JSON lines, also .gz) as sessions, or the sessions "
+        "of `export_sessions`. The same file again stores only what is new."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -44,10 +52,13 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         for path in options["files"]:
             try:
-                self.import_file(path, project, options)
+                if is_export(path):
+                    self.restore_file(path, project, options)
+                else:
+                    self.import_file(path, project, options)
             except OSError as error:
                 raise CommandError(f"{path} cannot be read: {error}") from error
-            except errors.Refusal as error:
+            except (errors.Refusal, BrokenExport) as error:
                 raise CommandError(f"{path}: {error}") from error
 
     def import_file(
@@ -62,6 +73,29 @@ class Command(BaseCommand):
             f"{path.name}: {counts.messages} messages, {counts.tasks} tasks, {stored} "
             f"stored; of {counts.lines} lines left out: {left_out or 'none'}"
         )
+
+    def restore_file(
+        self, path: Path, project: Project, options: dict[str, Any]
+    ) -> None:
+        """Store an export; a dry run rolls back what it stored."""
+        counts = RestoreCounts()
+        with transaction.atomic() if options["dry_run"] else nullcontext():
+            for counts in restore_sessions(project, read_lines(path), SYSTEM):
+                if options["verbosity"] > 1:
+                    self.stderr.write(f"{path.name}: {counts.sessions:,} sessions")
+            if options["dry_run"]:
+                transaction.set_rollback(True)
+        self.stdout.write(
+            f"{path.name}: {counts.sessions} sessions with {counts.messages} messages and "
+            f"{counts.agent_memories} agent memories stored; {counts.known_sessions} sessions "
+            f"and {counts.known_agent_memories} agent memories were there and are kept"
+        )
+
+
+def is_export(path: Path) -> bool:
+    """Return whether the first line of a file is the header of an export."""
+    first = next(iter(read_lines(path)), b"")
+    return first.startswith(HEADER)
 
 
 def batches(path: Path, counts: TranscriptCounts) -> Iterator[Batch]:
