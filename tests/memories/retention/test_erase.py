@@ -95,7 +95,9 @@ class TestMemory:
         memory = Memory.objects.get(pk=pk)
         assert receipt["state"] == "done"
         assert receipt["counts"]["memories_memory"] == 1
-        assert memory.content == redaction.redact("Bob has the grippe and stays at home")
+        assert memory.content == redaction.redact(
+            "Bob has the grippe and stays at home"
+        )
         assert (memory.tags, memory.delete_reason) == ([], receipt["id"])
         assert not traces("grippe")
 
