@@ -11,7 +11,7 @@ from common.caller import SYSTEM
 from jobs.models import Heartbeat
 from memories.duplicates import scan
 from memories.lifecycle import expire
-from memories.maintenance import embedding_job, vector_index_job
+from memories.maintenance import embedding_job
 from memories.models import Memory
 from memories.retention import (
     compaction_policy,
@@ -21,7 +21,7 @@ from memories.retention import (
 )
 from memories.store import quotas, search_columns
 from projects.models import Project
-from search import statistics
+from search import statistics, vector_index_job
 
 __all__ = [
     "archive_expired",

@@ -27,7 +27,7 @@ MIN_ROWS = 10_000
 # index does not come and go. The project keeps its index until it has fewer than four
 # fifths of MIN_ROWS, or until a much larger project needs the index's place.
 KEEP_FACTOR = 1.25
-# The most indexes. Each insert evaluates the condition of every index, and 500 indexes add
+# The most indexes of a table. Each insert evaluates the condition of every index, and 500 indexes add
 # 1.4 ms to an insert.
 MAX_INDEXES = 500
 # An index is rebuilt when a row takes this many times the bytes that it takes in a fresh
@@ -38,6 +38,8 @@ BLOAT_FACTOR = 2.0
 OPTIONS = "ef_construction=128"
 # HNSW cannot index a `halfvec` with more dimensions. Wider vectors are always scanned.
 MAX_DIMENSIONS = 4_000
+# The tables of vectors that get indexes. Each app adds its own.
+INDEXED_TABLES: list[type[Model]] = []
 
 
 class IndexWorkRunning(Exception):

@@ -15,6 +15,7 @@ from conversations.search_index.search_columns import words_of
 from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector
 from jobs import queue, runner
+from search import vector_index
 
 # The messages that need a vector. Results of tools are found by their words only.
 WITH_WORDS = Q(has_words=True, hidden_at=None)
@@ -105,3 +106,4 @@ reembed.register(
         release=1,
     )
 )
+vector_index.INDEXED_TABLES.extend((MessageVector, SummaryVector))

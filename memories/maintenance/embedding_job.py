@@ -19,6 +19,7 @@ from memories.duplicates import mark
 from memories.models import EmbeddedMemory, Memory, MemoryVector
 from memories.queries import MemoryQuerySet
 from memories.store.vectors import insert_statement, put, read_vectors
+from search import vector_index
 
 PendingVectors = Future[list[list[Vector]]]
 
@@ -161,6 +162,7 @@ def _newest_first(rows: MemoryQuerySet) -> Iterator[Sequence[uuid.UUID]]:
         yield from batches(window, size=EMBED_BATCH)
 
 
+vector_index.INDEXED_TABLES.append(MemoryVector)
 reembed.register(
     reembed.EmbeddedTable(
         vectors=MemoryVector,

@@ -20,7 +20,6 @@ from common.caller import SYSTEM
 from inference.embedding import active_model
 from jobs import queue, runner
 from jobs.models import Job
-from memories.maintenance import vector_index_job
 from memories.models import Memory, MemoryVector
 from memories.queries import Filters
 from memories.read import retrieve, search
@@ -30,7 +29,7 @@ from memories.store.drafts import Draft, build
 from memories.tasks import care_for_indexes
 from projects import deletion
 from projects.models import Project
-from search import semantic, vector_index
+from search import semantic, vector_index, vector_index_job
 from search.vector_index import VectorIndex
 
 ROWS = 600

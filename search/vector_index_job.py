@@ -7,7 +7,6 @@ from typing import Any
 
 from jobs import errors, queue, runner
 from jobs.models import Job
-from memories.models import MemoryVector
 from search import vector_index
 
 KIND = "vector_indexes"
@@ -17,14 +16,20 @@ def start_due() -> None:
     """Start the job if an index is missing, no longer needed or bloated."""
     if Job.objects.unfinished().filter(kind=KIND).exists():
         return
-    if len(vector_index.plan_changes(MemoryVector)):
+    plans = map(vector_index.plan_changes, vector_index.INDEXED_TABLES)
+    if any(map(len, plans)):
         queue.enqueue(KIND, key=KIND)
 
 
 # The lease is long, because building an index reports no progress.
 @runner.handler(KIND, lease=timedelta(hours=1))
 def maintain(run: runner.JobRun) -> dict[str, Any]:
+    """Maintain the indexes of every table; the result lists what changed in all of them."""
+    result: dict[str, list[str]] = {}
     try:
-        return dict(vector_index.maintain(MemoryVector, run.step))
+        for vectors in vector_index.INDEXED_TABLES:
+            for name, changed in vector_index.maintain(vectors, run.step).items():
+                result[name] = [*result.get(name, []), *changed]
     except vector_index.IndexWorkRunning as busy:
         raise errors.Later("another process works on the indexes") from busy
+    return result
