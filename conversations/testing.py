@@ -14,6 +14,7 @@ from conversations.compaction.compact import CompactionMode
 from conversations.formats.message import ChatMessage
 from conversations.stores.capabilities import capabilities_of
 from conversations.stores.contract import ListOptions, SearchQuery, SessionRef
+from conversations.stores.write_context import with_change_source
 
 SESSION = SessionRef("test:cli:1:main", "test", "1", "cli")
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -92,6 +93,42 @@ def check_profiles(store: Any) -> None:
     _require(soul == "Be formal.", "A soul is replaced, and the profile stays.")
 
 
+def check_constraints(store: Any) -> None:
+    """Add two constraints as the user, and remove the first."""
+    pair = SESSION.user_id, SESSION.agent_id
+    with with_change_source("user"):
+        (first,) = store.add_constraint(*pair, "Constraint 1")
+        store.add_constraint(*pair, "Constraint 2")
+        left = store.remove_constraint(*pair, first.id)
+    _require([each.text for each in left] == ["Constraint 2"], "One is removed.")
+    _require(store.get_constraints(*pair) == left, "The list is kept.")
+
+
+def check_versions(store: Any) -> None:
+    """Read a text as it was; the changelog has the newest change first."""
+    pair = "versions", SESSION.agent_id
+    store.set_profile(*pair, "likes Go")
+    store.set_profile(*pair, "prefers Rust now")
+    _require(store.get_profile_at(*pair, 1) == "likes Go", "A version is kept.")
+    newest, first = store.read_changelog(*pair, "profile", 10)
+    _require(
+        (first.action, newest.action) == ("create", "update"), "Actions are named."
+    )
+    _require(newest.memory_version_after == 2, "Each write raises the version.")
+
+
+def check_snapshots(store: Any) -> None:
+    """Freeze a session, write, and advance it."""
+    names = SESSION.id, SESSION.user_id, SESSION.agent_id
+    frozen = store.get_or_create_session_snapshot(*names).version
+    store.set_profile(SESSION.user_id, SESSION.agent_id, "likes Zig")
+    same = store.get_or_create_session_snapshot(*names).version
+    _require(same == frozen, "A write without the session leaves it frozen.")
+    store.advance_session_snapshot(*names)
+    later = store.get_or_create_session_snapshot(*names).version
+    _require(later > frozen, "An advanced session sees the newest version.")
+
+
 def check_manager(store: Any) -> None:
     info = store.load_info(SESSION.id)
     store.save_info(type(info)(**{**vars(info), "title": "Test Session"}))
@@ -110,6 +147,9 @@ OPTIONAL = {
     "searcher": check_searcher,
     "explorer": check_explorer,
     "profile_store": check_profiles,
+    "constraint_store": check_constraints,
+    "changelog_reader": check_versions,
+    "session_snapshot_store": check_snapshots,
     "session_manager": check_manager,
     "reviewer": check_reviewer,
 }

@@ -170,14 +170,19 @@ def _read_result(value: Mapping[str, Any]) -> Part:
 
 
 def write_message(message: ChatMessage) -> list[dict[str, Any]]:
-    """Write a message; each result of a tool is a message of its own."""
+    """Write a message; each result of a tool is a message of its own.
+
+    What else a message of the role tool has becomes a message of the role user, because this
+    format knows tool messages as results only.
+    """
     extra = dict(message.metadata.get(EXTRA) or {})
     absent = extra.pop(ABSENT, [])
     results = [part for part in message.parts if part["type"] == "tool_result"]
     rest = [part for part in message.parts if part["type"] != "tool_result"]
     written = [_write("tool", [part]) for part in results]
     if rest or not results:
-        written.append(_write(message.role, rest))
+        role = "user" if message.role == "tool" else message.role
+        written.append(_write(role, rest))
     written[-1] |= extra
     for name in absent:
         written[-1].pop(name, None)

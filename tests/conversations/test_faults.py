@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import threading
 
 import pytest
 
 from common import best_effort_redis, locks
 from common.caller import SYSTEM
-from conversations.compaction import circuit, compaction_job, compaction_need
+from conversations.compaction import (
+    circuit,
+    compaction_job,
+    compaction_need,
+    context,
+    model_summarizer,
+    passes,
+)
+from conversations.compaction import compact as compact_module
 from conversations.compaction.compact import (
     CompactionMode,
     CompactionRunning,
@@ -16,13 +26,17 @@ from conversations.compaction.compact import (
 )
 from conversations.messages.undo import redact
 from conversations.models import AgentMemoryChange, Session, Summary
+from conversations.search_index import vectors
 from conversations.summarizers import (
+    ExtractiveSummarizer,
     LLMSummarizer,
     StaticSummarizer,
     SummarizerFailure,
 )
+from inference.errors import InferenceError
 from jobs.models import Job
 from tests.conversations.conftest import say, talk
+from tests.conversations.test_lossless import Killed, check
 
 pytestmark = pytest.mark.django_db
 FULL = CompactionMode.FULL
@@ -129,6 +143,79 @@ def test_after_five_failures_the_summarizer_is_not_asked(session, session_api, u
     ]
 
     assert codes == ["summarizer_failed"] * 5 + ["summarizer_unavailable"]
+
+
+# Each place of a pass, in the order in which a pass comes to it.
+PLACES = [
+    (context, "find_leaf_source"),
+    (passes, "text_of_messages"),
+    (passes, "_summarize"),
+    (passes, "lock_session"),
+    (passes, "_new_summary"),
+    (Summary, "save"),
+    (vectors, "embed_summaries_later"),
+    (passes, "_replace_tokens"),
+    (context, "find_condensed_source"),
+    (passes, "text_of_summaries"),
+    (compact_module, "_record"),
+]
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+@pytest.mark.parametrize(("owner", "name"), PLACES, ids=lambda value: str(value)[-25:])
+def test_a_worker_that_is_killed_anywhere_leaves_whole_passes(
+    session, monkeypatch, owner, name, call
+):
+    calls = itertools.count(1)
+    real = getattr(owner, name)
+
+    def killed(*args, **kwargs):
+        if next(calls) == call:
+            raise Killed
+        return real(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, killed)
+        with contextlib.suppress(Killed):
+            compact(session, ExtractiveSummarizer(), FULL, SYSTEM)
+    check(session)
+
+    compact(session, ExtractiveSummarizer(), FULL, SYSTEM)
+
+    check(session)
+    ranges = Summary.objects.filter(kind="leaf").values_list("first_seq", "last_seq")
+    assert sorted(ranges) == [(1, 20), (21, 40)]
+    assert Summary.objects.filter(kind="condensed").count() == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InferenceError("The model did not answer in 120 s.", retryable=True),
+        InferenceError("429 Too Many Requests", retryable=True),
+        InferenceError("The model's answer is not JSON.", retryable=False),
+    ],
+    ids=["hangs", "429", "garbage"],
+)
+def test_a_model_that_fails_changes_nothing_and_the_job_tries_again(
+    session, project, monkeypatch, run_jobs, error
+):
+    def ask(question, shape, account):
+        raise error
+
+    monkeypatch.setattr(model_summarizer.client, "ask", ask)
+    monkeypatch.setattr(
+        compaction_job, "summarizer_of", model_summarizer.ModelSummarizer
+    )
+    Session.objects.update(token_budget=100)
+    compaction_need.compact_later(session)
+
+    run_jobs()
+
+    assert not Summary.objects.exists()
+    job = Job.objects.get(kind=compaction_need.KIND)
+    assert (job.state, job.attempts) == ("waiting", 1)
+    assert str(error) in job.error
 
 
 @pytest.mark.django_db(transaction=True)

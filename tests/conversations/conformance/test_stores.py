@@ -1,4 +1,4 @@
-"""Both stores pass the conformance suite of the contract, and a trace changes nothing."""
+"""Both stores and the API pass the conformance suite, and a trace changes nothing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,21 @@ from conversations.stores.write_context import (
     with_change_source,
 )
 from conversations.testing import SESSION, check_provider, run_conformance
+from tests.conversations.conformance.http_store import HttpStore
 
 pytestmark = pytest.mark.django_db
 
 
 def test_the_full_store_has_every_capability(project, alice):
     assert len(run_conformance(FullStore(project, alice))) == 13
+
+
+def test_the_api_has_every_capability(project, alice_api):
+    assert len(run_conformance(HttpStore(alice_api, project))) == 13
+
+
+def test_a_trace_of_the_api_passes_too(project, alice_api):
+    assert len(run_conformance(TracedStore(HttpStore(alice_api, project)))) == 13
 
 
 def test_the_simple_store_is_a_sliding_window(project, alice):
