@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from conversations.compaction import boundary
 from conversations.models import Message, Session, Summary
@@ -113,9 +115,20 @@ def _without_leaf(session: Session, tail_start: int) -> Iterator[Message]:
     return chain.from_iterable(read_pages(sources, "seq", WINDOW))
 
 
+class _Place(NamedTuple):
+    """Where a summary stands; a session may have thousands, so no whole rows are read."""
+
+    pk: uuid.UUID
+    depth: int
+    first_seq: int
+    last_seq: int
+
+
 def find_condensed_source(session: Session) -> list[Summary]:
     """Return the oldest neighbouring summaries of the lowest depth that may become one."""
-    roots = list(root_summaries(session).only("depth", "first_seq", "last_seq"))
+    roots = [
+        _Place(*row) for row in root_summaries(session).values_list(*_Place._fields)
+    ]
     if len(roots) < MIN_CONDENSED:
         return []
     rows = Message.objects.filter(session=session, seq__lt=roots[-1].first_seq)
@@ -124,25 +137,25 @@ def find_condensed_source(session: Session) -> list[Summary]:
     if not runs:
         return []
     lowest = min(runs, key=lambda run: (run[0].depth, run[0].first_seq))
-    chosen = [summary.pk for summary in lowest[:MAX_CONDENSED]]
+    chosen = [place.pk for place in lowest[:MAX_CONDENSED]]
     return list(root_summaries(session).filter(pk__in=chosen))
 
 
 def _summary_runs(
-    roots: Sequence[Summary], between: Sequence[int]
-) -> Iterator[list[Summary]]:
+    roots: Sequence[_Place], between: Sequence[int]
+) -> Iterator[list[_Place]]:
     """Yield the runs of summaries of one depth with no message between them."""
-    run: list[Summary] = []
-    for summary in roots:
-        if run and not _are_neighbours(run[-1], summary, between):
+    run: list[_Place] = []
+    for place in roots:
+        if run and not _are_neighbours(run[-1], place, between):
             yield run
             run = []
-        run.append(summary)
+        run.append(place)
     if run:
         yield run
 
 
-def _are_neighbours(before: Summary, after: Summary, between: Sequence[int]) -> bool:
+def _are_neighbours(before: _Place, after: _Place, between: Sequence[int]) -> bool:
     is_one_depth = before.depth == after.depth
     start = bisect_right(between, before.last_seq)
     return is_one_depth and start == bisect_right(between, after.first_seq)
