@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
@@ -55,7 +56,18 @@ PROBLEM_SCHEMA = {
 
 
 class OperationSchema(AutoSchema):
-    """Document the header Idempotency-Key of the methods that take it."""
+    """Document the header Idempotency-Key of the methods that take it, and path parameters.
+
+    A view describes the parameters of its path in `path_help`.
+    """
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        operation = super().get_operation(*args, **kwargs)
+        helps: Mapping[str, str] = getattr(self.view, "path_help", {})
+        for parameter in (operation or {}).get("parameters", []):
+            if parameter["in"] == "path" and parameter["name"] in helps:
+                parameter.setdefault("description", helps[parameter["name"]])
+        return operation
 
     def get_override_parameters(self) -> list[Any]:
         parameters: list[Any] = super().get_override_parameters()

@@ -52,6 +52,8 @@ class ApiView(APIView):
     query_methods: ClassVar[frozenset[str]] = frozenset({"GET"})
     # The fields of the body in which the called function masks or refuses the secrets.
     self_guarded: ClassVar[frozenset[str]] = frozenset()
+    # What the parameters of the path are, by name, for the schema.
+    path_help: ClassVar[Mapping[str, str]] = {}
     # The list of the body whose items have results of their own.
     body_items: ClassVar[str] = ""
 

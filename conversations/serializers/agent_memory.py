@@ -69,14 +69,19 @@ class SetText(WriteFields, SourceFields):
 
 
 class TextOut(serializers.Serializer[Any]):
-    text = serializers.CharField(allow_blank=True)
+    text = serializers.CharField(
+        allow_blank=True, help_text="The text; empty if there is none."
+    )
     version = serializers.IntegerField(
         help_text="The version of the agent memory, which every write raises."
     )
 
 
 class AddConstraint(WriteFields):
-    text = serializers.CharField(max_length=constraints.MAX_CHARACTERS)
+    text = serializers.CharField(
+        max_length=constraints.MAX_CHARACTERS,
+        help_text="What the user forbids or demands.",
+    )
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name
         choices=SOURCES, default="user", help_text="Only `user` adds a constraint."
     )
@@ -89,60 +94,95 @@ class RemoveConstraint(WriteFields):
 
 
 class ConstraintOut(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    text = serializers.CharField()
-    created_at = serializers.DateTimeField()
+    id = serializers.CharField(help_text="The id.")
+    text = serializers.CharField(help_text="What the user forbids or demands.")
+    created_at = serializers.DateTimeField(help_text="When it was created.")
 
 
 class ConstraintsOut(serializers.Serializer[Any]):
-    constraints = ConstraintOut(many=True)
-    version = serializers.IntegerField()
+    constraints = ConstraintOut(
+        many=True, help_text="All constraints, the oldest first."
+    )
+    version = serializers.IntegerField(help_text="The version of the agent memory.")
 
 
 class ListChanges(PairFields):
     scope = serializers.ChoiceField(
-        choices=AgentMemoryChange.ChangeScope.values, required=False
+        choices=AgentMemoryChange.ChangeScope.values,
+        required=False,
+        help_text="Only changes of this scope.",
     )
-    limit = serializers.IntegerField(min_value=1, max_value=1_000, default=10)
+    limit = serializers.IntegerField(
+        min_value=1, max_value=1_000, default=10, help_text="The most rows."
+    )
 
 
 class AddChange(WriteFields, SourceFields):
-    scope = serializers.ChoiceField(choices=[str(scope) for scope in OWN_SCOPES])
-    action = serializers.ChoiceField(choices=AgentMemoryChange.ChangeAction.values)
+    scope = serializers.ChoiceField(
+        choices=[str(scope) for scope in OWN_SCOPES],
+        help_text="What the entry is about.",
+    )
+    action = serializers.ChoiceField(
+        choices=AgentMemoryChange.ChangeAction.values, help_text="What was done."
+    )
     before_text = serializers.CharField(
-        max_length=texts.MAX_CHARACTERS, required=False, allow_blank=True
+        max_length=texts.MAX_CHARACTERS,
+        required=False,
+        allow_blank=True,
+        help_text="The text before.",
     )
     after_text = serializers.CharField(
-        max_length=texts.MAX_CHARACTERS, required=False, allow_blank=True
+        max_length=texts.MAX_CHARACTERS,
+        required=False,
+        allow_blank=True,
+        help_text="The text after.",
     )
 
 
 class AgentMemoryChangeOut(PlainSerializer):
-    id = serializers.UUIDField()
-    user_id = serializers.CharField()
-    agent_id = serializers.CharField()
-    scope = serializers.CharField()
-    action = serializers.CharField()
-    source = serializers.CharField()  # type: ignore[assignment]  # the API's name
+    id = serializers.UUIDField(help_text="The id.")
+    user_id = serializers.CharField(help_text="The user; empty for the anonymous one.")
+    agent_id = serializers.CharField(help_text="The agent.")
+    scope = serializers.CharField(
+        help_text="`profile`, `soul`, `constraint`, `skill` or `compaction`."
+    )
+    action = serializers.CharField(
+        help_text="`create`, `update`, `delete` or `compact`."
+    )
+    source = serializers.CharField(
+        help_text="Whose word it is: `user`, `agent`, `reflect` or `system`."
+    )  # type: ignore[assignment]  # the API's name
     session = serializers.CharField(
         source="session_key", help_text="The key of the session; empty for none."
     )
-    version_before = serializers.IntegerField(allow_null=True)
-    version_after = serializers.IntegerField(allow_null=True)
-    before_text = serializers.CharField()
-    after_text = serializers.CharField()
-    actor = serializers.CharField()
-    created_at = serializers.DateTimeField()
+    version_before = serializers.IntegerField(
+        allow_null=True,
+        help_text="The version before; null for an entry that raises none.",
+    )
+    version_after = serializers.IntegerField(
+        allow_null=True,
+        help_text="The version after; null for an entry that raises none.",
+    )
+    before_text = serializers.CharField(
+        help_text="The text before; of constraints, their list as JSON."
+    )
+    after_text = serializers.CharField(
+        help_text="The text after; of constraints, their list as JSON."
+    )
+    actor = serializers.CharField(help_text="The key or the person that wrote.")
+    created_at = serializers.DateTimeField(help_text="When it was created.")
 
 
 class ChangesOut(serializers.Serializer[Any]):
     """The changes of an agent memory, the newest first."""
 
-    results = AgentMemoryChangeOut(many=True)
+    results = AgentMemoryChangeOut(many=True, help_text="The newest first.")
 
 
 class RollBack(WriteFields):
-    scope = serializers.ChoiceField(choices=texts.SCOPES)
+    scope = serializers.ChoiceField(
+        choices=texts.SCOPES, help_text="The text to roll back."
+    )
     version = serializers.IntegerField(
         min_value=-MAX_VERSION,
         max_value=MAX_VERSION,
@@ -151,8 +191,8 @@ class RollBack(WriteFields):
 
 
 class SnapshotOut(serializers.Serializer[Any]):
-    session = serializers.CharField()
-    user_id = serializers.CharField()
-    agent_id = serializers.CharField()
-    version = serializers.IntegerField()
-    updated_at = serializers.DateTimeField()
+    session = serializers.CharField(help_text="The key of the session.")
+    user_id = serializers.CharField(help_text="The user; empty for the anonymous one.")
+    agent_id = serializers.CharField(help_text="The agent.")
+    version = serializers.IntegerField(help_text="The version that the session sees.")
+    updated_at = serializers.DateTimeField(help_text="When it was frozen or advanced.")

@@ -48,34 +48,50 @@ class AssembleRequest(InSession, NullIsAbsent):
 class ContextMessageOut(serializers.Serializer[Any]):
     """A message of a context: `seq` for a stored one, `summary_id` for a summary."""
 
-    role = serializers.CharField()
-    content = serializers.CharField()
-    parts = serializers.ListField(child=serializers.DictField())
-    tokens = serializers.IntegerField()
-    seq = serializers.IntegerField(required=False)
-    summary_id = serializers.CharField(required=False)
+    role = serializers.CharField(help_text="`system`, `user`, `assistant` or `tool`.")
+    content = serializers.CharField(help_text="The plain text.")
+    parts = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="The parts: text, thinking, tool_call, tool_result, attachment.",
+    )
+    tokens = serializers.IntegerField(
+        help_text="An estimate: the UTF-8 bytes divided by four."
+    )
+    seq = serializers.IntegerField(
+        required=False, help_text="The place of a stored message."
+    )
+    summary_id = serializers.CharField(
+        required=False, help_text="The id of a summary, which `expand` takes."
+    )
 
 
 class TailOut(serializers.Serializer[Any]):
-    from_seq = serializers.IntegerField(allow_null=True)
-    count = serializers.IntegerField()
-    tokens = serializers.IntegerField()
+    from_seq = serializers.IntegerField(
+        allow_null=True,
+        help_text="The place of its first message; null without a tail.",
+    )
+    count = serializers.IntegerField(help_text="How many messages it has.")
+    tokens = serializers.IntegerField(
+        help_text="An estimate: the UTF-8 bytes divided by four."
+    )
 
 
 class OmissionOut(serializers.Serializer[Any]):
-    from_seq = serializers.IntegerField()
-    to_seq = serializers.IntegerField()
-    tokens = serializers.IntegerField()
-    why = serializers.CharField()
+    from_seq = serializers.IntegerField(help_text="The first message that is left out.")
+    to_seq = serializers.IntegerField(help_text="The last message that is left out.")
+    tokens = serializers.IntegerField(help_text="The tokens that are saved.")
+    why = serializers.CharField(help_text="The reason.")
 
 
 class ContextOut(serializers.Serializer[Any]):
     """A context in order; in another format, `messages` have that format's fields."""
 
-    messages = ContextMessageOut(many=True)
+    messages = ContextMessageOut(many=True, help_text="The context in order.")
     tokens = serializers.IntegerField(help_text="The tokens of all messages.")
     tail = TailOut(help_text="The fresh tail, which is always whole.")
-    left_out = OmissionOut(many=True)
+    left_out = OmissionOut(
+        many=True, help_text="What did not fit or was shortened, and why."
+    )
     system = serializers.CharField(
         required=False, help_text="With the format `anthropic`: the system prompt."
     )
@@ -125,14 +141,19 @@ class NeedQuery(InSession):
         help_text="A share of the budget; a larger context needs a compaction.",
     )
     token_budget = serializers.IntegerField(
-        min_value=1, max_value=MAX_BUDGET, required=False
+        min_value=1,
+        max_value=MAX_BUDGET,
+        required=False,
+        help_text="Compare with this budget instead.",
     )
 
 
 class NeedOut(serializers.Serializer[Any]):
-    needed = serializers.BooleanField()
+    needed = serializers.BooleanField(
+        help_text="Whether the context is too large and something can be compacted."
+    )
     tokens = serializers.IntegerField(help_text="The tokens of the context now.")
-    budget = serializers.IntegerField()
+    budget = serializers.IntegerField(help_text="The budget that is compared.")
 
 
 class CompactRequest(InSession):
@@ -147,12 +168,20 @@ class CompactRequest(InSession):
 class SessionCompactionOut(serializers.Serializer[Any]):
     """What a compaction did."""
 
-    leaf_summaries_created = serializers.IntegerField()
-    condensed_summaries_created = serializers.IntegerField()
-    messages_compacted = serializers.IntegerField()
-    tokens_before = serializers.IntegerField()
-    tokens_after = serializers.IntegerField()
-    duration_ms = serializers.IntegerField()
+    leaf_summaries_created = serializers.IntegerField(help_text="New leaves.")
+    condensed_summaries_created = serializers.IntegerField(
+        help_text="New condensed summaries."
+    )
+    messages_compacted = serializers.IntegerField(
+        help_text="Messages that a new leaf replaces in the context."
+    )
+    tokens_before = serializers.IntegerField(
+        help_text="The tokens of the context before."
+    )
+    tokens_after = serializers.IntegerField(
+        help_text="The tokens of the context after."
+    )
+    duration_ms = serializers.IntegerField(help_text="Milliseconds.")
 
 
 class CompactionJobOut(serializers.Serializer[Any]):
@@ -162,44 +191,79 @@ class CompactionJobOut(serializers.Serializer[Any]):
 
 
 class SummaryOut(PlainSerializer):
-    id = serializers.CharField(source="summary_id")
-    kind = serializers.CharField()
-    depth = serializers.IntegerField()
-    parent = serializers.CharField(  # type: ignore[assignment]  # the API's name
-        source="parent_summary_id", allow_null=True
+    id = serializers.CharField(source="summary_id", help_text="The id.")
+    kind = serializers.CharField(
+        help_text="`leaf` for a summary of messages, `condensed` for one of summaries."
     )
-    tokens = serializers.IntegerField()
-    first_seq = serializers.IntegerField()
-    last_seq = serializers.IntegerField()
+    depth = serializers.IntegerField(
+        help_text="0 for a leaf; a condensed summary is one deeper than its children."
+    )
+    parent = serializers.CharField(  # type: ignore[assignment]  # the API's name
+        source="parent_summary_id",
+        allow_null=True,
+        help_text="The summary that replaces it; null if none does.",
+    )
+    tokens = serializers.IntegerField(
+        help_text="An estimate: the UTF-8 bytes divided by four."
+    )
+    first_seq = serializers.IntegerField(
+        help_text="The place of the first message covered."
+    )
+    last_seq = serializers.IntegerField(
+        help_text="The place of the last message covered."
+    )
     message_count = serializers.IntegerField(
         help_text="The original messages that the summary covers."
     )
-    earliest_at = serializers.DateTimeField()
-    latest_at = serializers.DateTimeField()
-    summarizer = serializers.CharField()
+    earliest_at = serializers.DateTimeField(
+        help_text="The time of the first message covered."
+    )
+    latest_at = serializers.DateTimeField(
+        help_text="The time of the last message covered."
+    )
+    summarizer = serializers.CharField(help_text="The name of the summarizer.")
 
 
 class SummariesOut(serializers.Serializer[Any]):
     """All summaries of a session, by the seq of their first message."""
 
-    results = SummaryOut(many=True)
+    results = SummaryOut(many=True, help_text="By place, the outer ones first.")
 
 
 class DescribeOut(PlainSerializer):
-    summary_id = serializers.CharField()
-    kind = serializers.CharField()
-    depth = serializers.IntegerField()
-    content = serializers.CharField()
-    earliest_at = serializers.DateTimeField()
-    latest_at = serializers.DateTimeField()
-    descendant_count = serializers.IntegerField()
-    parent_ids = serializers.ListField(child=serializers.CharField())
-    child_ids = serializers.ListField(child=serializers.CharField())
+    summary_id = serializers.CharField(help_text="The `sum_` id of the summary.")
+    kind = serializers.CharField(
+        help_text="`leaf` for a summary of messages, `condensed` for one of summaries."
+    )
+    depth = serializers.IntegerField(
+        help_text="0 for a leaf; a condensed summary is one deeper than its children."
+    )
+    content = serializers.CharField(help_text="The text of the summary.")
+    earliest_at = serializers.DateTimeField(
+        help_text="The time of the first message covered."
+    )
+    latest_at = serializers.DateTimeField(
+        help_text="The time of the last message covered."
+    )
+    descendant_count = serializers.IntegerField(
+        help_text="How many original messages it covers."
+    )
+    parent_ids = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The summary that replaces it, if there is one.",
+    )
+    child_ids = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Its summaries; of a leaf, the ids of its messages.",
+    )
 
 
 class ExpandQuery(serializers.Serializer[Any]):
     token_cap = serializers.IntegerField(
-        min_value=1, max_value=1_000_000, default=DEFAULT_TOKEN_CAP
+        min_value=1,
+        max_value=1_000_000,
+        default=DEFAULT_TOKEN_CAP,
+        help_text="The most tokens of the answer; at least one item is returned.",
     )
     after_seq = serializers.IntegerField(
         min_value=0,
@@ -209,28 +273,36 @@ class ExpandQuery(serializers.Serializer[Any]):
 
 
 class ExpandMessageOut(PlainSerializer):
-    message_id = serializers.UUIDField(source="pk")
-    seq = serializers.IntegerField()
-    role = serializers.CharField()
-    content = serializers.CharField(source="text")
-    created_at = serializers.DateTimeField()
+    message_id = serializers.UUIDField(source="pk", help_text="The id of the message.")
+    seq = serializers.IntegerField(help_text="The place of the message in its session.")
+    role = serializers.CharField(help_text="`system`, `user`, `assistant` or `tool`.")
+    content = serializers.CharField(source="text", help_text="The plain text.")
+    created_at = serializers.DateTimeField(help_text="When it was created.")
 
 
 class ExpandChildOut(PlainSerializer):
-    summary_id = serializers.CharField()
-    kind = serializers.CharField()
-    depth = serializers.IntegerField()
-    content = serializers.CharField()
+    summary_id = serializers.CharField(help_text="The `sum_` id of the summary.")
+    kind = serializers.CharField(
+        help_text="`leaf` for a summary of messages, `condensed` for one of summaries."
+    )
+    depth = serializers.IntegerField(
+        help_text="0 for a leaf; a condensed summary is one deeper than its children."
+    )
+    content = serializers.CharField(help_text="The text of the summary.")
 
 
 class ExpandOut(serializers.Serializer[Any]):
     """The messages of a leaf, or the summaries that a condensed one was made of."""
 
-    summary_id = serializers.CharField()
-    messages = ExpandMessageOut(many=True)
-    children = ExpandChildOut(many=True)
-    truncated = serializers.BooleanField()
-    next_after_seq = serializers.IntegerField(allow_null=True)
+    summary_id = serializers.CharField(help_text="The `sum_` id of the summary.")
+    messages = ExpandMessageOut(many=True, help_text="The original messages of a leaf.")
+    children = ExpandChildOut(
+        many=True, help_text="The summaries that a condensed one replaces."
+    )
+    truncated = serializers.BooleanField(help_text="Whether the cap ended the answer.")
+    next_after_seq = serializers.IntegerField(
+        allow_null=True, help_text="Send it as `after_seq` to go on; null at the end."
+    )
 
 
 class ReviewQuery(InSession):
@@ -238,13 +310,20 @@ class ReviewQuery(InSession):
         required=False, help_text="Only what is newer, after summaries as background."
     )
     token_budget = serializers.IntegerField(
-        min_value=1, max_value=MAX_BUDGET, default=DEFAULT_BUDGET
+        min_value=1,
+        max_value=MAX_BUDGET,
+        default=DEFAULT_BUDGET,
+        help_text="The most tokens of the text.",
     )
 
 
 class ReviewOut(serializers.Serializer[Any]):
-    text = serializers.CharField(allow_blank=True)
-    tokens = serializers.IntegerField()
+    text = serializers.CharField(
+        allow_blank=True, help_text="The text; empty if there is nothing to review."
+    )
+    tokens = serializers.IntegerField(
+        help_text="An estimate: the UTF-8 bytes divided by four."
+    )
 
 
 def summary_parents(rows: Iterable[Any]) -> list[Any]:

@@ -27,10 +27,20 @@ class MessageEnvelope(serializers.Serializer[Any]):
     """What a message has beside its words, in every format."""
 
     external_id = VerbatimField(
-        max_length=MAX_EXTERNAL_ID, required=False, allow_blank=True, allow_null=True
+        max_length=MAX_EXTERNAL_ID,
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        help_text="The caller's own id of the message.",
     )
-    created_at = serializers.DateTimeField(required=False, allow_null=True)
-    metadata = serializers.DictField(required=False, allow_null=True)
+    created_at = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="When it was said; now by default."
+    )
+    metadata = serializers.DictField(
+        required=False,
+        allow_null=True,
+        help_text="What the caller or a format says beside the words.",
+    )
 
 
 class AppendMessages(InSession, SessionFields):
@@ -87,28 +97,43 @@ def _read_envelope(position: int, item: Mapping[str, Any]) -> dict[str, Any]:
 class AppendOut(PlainSerializer):
     """What an append stored; the seqs are null if it stored nothing."""
 
-    first_seq = serializers.IntegerField(allow_null=True)
-    last_seq = serializers.IntegerField(allow_null=True)
+    first_seq = serializers.IntegerField(
+        allow_null=True,
+        help_text="The place of the first stored message; null if none was stored.",
+    )
+    last_seq = serializers.IntegerField(
+        allow_null=True,
+        help_text="The place of the last stored message; null if none was stored.",
+    )
     count = serializers.IntegerField(help_text="How many messages were stored.")
     tokens = serializers.IntegerField(help_text="The tokens of the stored messages.")
     needs_compaction = serializers.BooleanField(
         help_text="True if the context passed its threshold; a job compacts it."
     )
-    notes = serializers.ListField(child=serializers.CharField())
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="What else to know about the answer."
+    )
 
 
 class MessageOut(PlainSerializer):
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="The id.")
     seq = serializers.IntegerField(help_text="The place of the message in its session.")
-    role = serializers.CharField()
+    role = serializers.CharField(help_text="`system`, `user`, `assistant` or `tool`.")
     content = serializers.CharField(
         source="text", help_text="The plain text of the parts."
     )
-    parts = serializers.ListField(child=serializers.DictField())
-    tokens = serializers.IntegerField()
-    external_id = serializers.CharField()
-    metadata = serializers.DictField()
-    created_at = serializers.DateTimeField()
+    parts = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="The parts: text, thinking, tool_call, tool_result, attachment.",
+    )
+    tokens = serializers.IntegerField(
+        help_text="An estimate: the UTF-8 bytes divided by four."
+    )
+    external_id = serializers.CharField(help_text="The caller's own id of the message.")
+    metadata = serializers.DictField(
+        help_text="What the caller or a format says beside the words."
+    )
+    created_at = serializers.DateTimeField(help_text="When it was created.")
 
 
 class ListMessages(InSession):
@@ -118,7 +143,9 @@ class ListMessages(InSession):
     before_seq = serializers.IntegerField(
         min_value=0, required=False, help_text="Only messages before this one."
     )
-    limit = serializers.IntegerField(min_value=1, max_value=1_000, default=100)
+    limit = serializers.IntegerField(
+        min_value=1, max_value=1_000, default=100, help_text="The most messages."
+    )
     format = serializers.ChoiceField(
         choices=convert.FORMATS, default="messages", help_text=FORMAT_HELP
     )
@@ -127,9 +154,13 @@ class ListMessages(InSession):
 class MessagePage(serializers.Serializer[Any]):
     """A page of messages in their order; with a format, `results` are in this format."""
 
-    results = MessageOut(many=True)
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
+    results = MessageOut(many=True, help_text="In the order of the session.")
+    next = serializers.URLField(
+        allow_null=True, help_text="The URL of the next page; null at the end."
+    )
+    previous = serializers.URLField(
+        allow_null=True, help_text="The URL of the page before; null at the beginning."
+    )
 
 
 class UndoQuery(InSession):

@@ -81,25 +81,41 @@ class BootstrapSession(InProject, SessionFields):
 class UpdateSession(InSession, NullIsAbsent):
     null_fields = frozenset({"token_budget"})
 
-    title = serializers.CharField(max_length=500, required=False, allow_blank=True)
+    title = serializers.CharField(
+        max_length=500, required=False, allow_blank=True, help_text="The new title."
+    )
     metadata = serializers.DictField(
         required=False, help_text="Merged; a key whose value is null is removed."
     )
     token_budget = serializers.IntegerField(
-        min_value=1, max_value=MAX_BUDGET, required=False, allow_null=True
+        min_value=1,
+        max_value=MAX_BUDGET,
+        required=False,
+        allow_null=True,
+        help_text="The tokens of an assembled context; null for the project's.",
     )
-    archived = serializers.BooleanField(required=False)
+    archived = serializers.BooleanField(
+        required=False, help_text="True archives the session, false restores it."
+    )
 
 
 class ListSessions(InProject):
-    agent_id = serializers.CharField(max_length=255, required=False)
+    agent_id = serializers.CharField(
+        max_length=255, required=False, help_text="Only sessions of this agent."
+    )
     user_id = UserField(
         help_text="Only sessions of this user; `0` for those without a user. Absent: all "
         "that you may see."
     )
-    channel = serializers.CharField(max_length=100, required=False)
-    key = VerbatimField(max_length=MAX_KEY, required=False)
-    include_archived = serializers.BooleanField(default=False)
+    channel = serializers.CharField(
+        max_length=100, required=False, help_text="Only sessions of this channel."
+    )
+    key = VerbatimField(
+        max_length=MAX_KEY, required=False, help_text="Only the session with this key."
+    )
+    include_archived = serializers.BooleanField(
+        default=False, help_text="Archived sessions too."
+    )
     q = serializers.CharField(
         max_length=200, required=False, help_text="A part of the title or of the key."
     )
@@ -109,7 +125,12 @@ class ListSessions(InProject):
         default=20,
         help_text="0 for pages of a thousand, to read all.",
     )
-    offset = serializers.IntegerField(min_value=0, max_value=10**6, default=0)
+    offset = serializers.IntegerField(
+        min_value=0,
+        max_value=10**6,
+        default=0,
+        help_text="How many sessions to leave out; a `cursor` is steadier.",
+    )
     cursor = serializers.CharField(
         required=False, help_text="From `next` of another page."
     )
@@ -118,24 +139,37 @@ class ListSessions(InProject):
 class SessionOut(PlainSerializer):
     id = serializers.UUIDField(help_text="The id of the row.")
     key = serializers.CharField(help_text="The caller's own name of the session.")
-    agent_id = serializers.CharField()
+    agent_id = serializers.CharField(help_text="The agent.")
     user_id = serializers.CharField(help_text="Empty for the anonymous user.")
-    channel = serializers.CharField()
-    title = serializers.CharField()
-    metadata = serializers.DictField()
-    token_budget = serializers.IntegerField(allow_null=True)
-    created_at = serializers.DateTimeField()
-    last_active = serializers.DateTimeField()
-    archived = serializers.BooleanField(source="is_archived")
-    ended_at = serializers.DateTimeField(allow_null=True)
+    channel = serializers.CharField(help_text="Where the session comes from.")
+    title = serializers.CharField(help_text="The title.")
+    metadata = serializers.DictField(
+        help_text="What the caller or a format says beside the words."
+    )
+    token_budget = serializers.IntegerField(
+        allow_null=True,
+        help_text="The tokens of an assembled context; null for the project's.",
+    )
+    created_at = serializers.DateTimeField(help_text="When the session was made.")
+    last_active = serializers.DateTimeField(help_text="The time of its newest message.")
+    archived = serializers.BooleanField(
+        source="is_archived", help_text="Whether it is archived."
+    )
+    ended_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was ended; null while it goes on."
+    )
 
 
 class SessionPage(serializers.Serializer[Any]):
     """A page of sessions, the last active first."""
 
-    results = SessionOut(many=True)
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
+    results = SessionOut(many=True, help_text="The last active first.")
+    next = serializers.URLField(
+        allow_null=True, help_text="The URL of the next page; null at the end."
+    )
+    previous = serializers.URLField(
+        allow_null=True, help_text="The URL of the page before; null at the beginning."
+    )
 
 
 class ForkSession(InSession):
@@ -158,13 +192,20 @@ class SessionQuery(InSession):
 class StatsOut(PlainSerializer):
     """Sums over the messages of a session; zeros for an unknown session."""
 
-    message_count = serializers.IntegerField()
-    token_count = serializers.IntegerField()
-    summary_count = serializers.IntegerField()
-    oldest_at = serializers.DateTimeField(allow_null=True)
-    newest_at = serializers.DateTimeField(allow_null=True)
+    message_count = serializers.IntegerField(help_text="Messages that no undo hid.")
+    token_count = serializers.IntegerField(help_text="The tokens of these messages.")
+    summary_count = serializers.IntegerField(help_text="Summaries.")
+    oldest_at = serializers.DateTimeField(
+        allow_null=True, help_text="The time of the first message."
+    )
+    newest_at = serializers.DateTimeField(
+        allow_null=True, help_text="The time of the last message."
+    )
 
 
 class CapabilitiesOut(serializers.Serializer[Any]):
     store = serializers.CharField(help_text="The store of the project.")
-    capabilities = serializers.ListField(child=serializers.CharField())
+    capabilities = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The names of what the project's store can do.",
+    )

@@ -185,6 +185,9 @@ class ConstraintsView(PairView):
 
 
 class ConstraintView(PairView):
+    path_help: ClassVar[Mapping[str, str]] = {
+        "constraint_id": "The id that the list of constraints names."
+    }
     query_methods: ClassVar[frozenset[str]] = frozenset({"DELETE"})
 
     @extend_schema(

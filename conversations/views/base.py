@@ -35,6 +35,10 @@ class SessionView(ProjectView):
     """
 
     capability: ClassVar[str] = "provider"
+    path_help: ClassVar[Mapping[str, str]] = {
+        "key": "The session's key, or its id.",
+        "seq": "The place of the message in its session.",
+    }
 
     def session(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -27,6 +28,8 @@ from conversations.serializers.sessions import SessionQuery
 from conversations.summarizers import SummarizerFailure
 from conversations.tokens import estimate_tokens
 from conversations.views.base import SessionView
+
+SUMMARY_HELP = {"summary_id": "The `sum_` id of the summary."}
 
 
 class SummarizerFailed(errors.Refusal):
@@ -163,6 +166,7 @@ class SummariesView(SessionView):
 
 class SummaryView(ProjectView):
     query_methods: ClassVar[frozenset[str]] = frozenset()
+    path_help: ClassVar[Mapping[str, str]] = SUMMARY_HELP
 
     @extend_schema(
         operation_id="summaries_read",
@@ -175,6 +179,8 @@ class SummaryView(ProjectView):
 
 
 class ExpandView(ProjectView):
+    path_help: ClassVar[Mapping[str, str]] = SUMMARY_HELP
+
     @extend_schema(
         operation_id="summaries_expand",
         summary="Return what a summary was made of",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +17,10 @@ from conversations.sessions.lookup import read_user_id
 
 
 class PersonView(ProjectView):
+    path_help: ClassVar[Mapping[str, str]] = {
+        "user_id": "The user; `0` is the anonymous one."
+    }
+
     @extend_schema(
         operation_id="users_memory",
         summary="Read what is known about a user",

@@ -153,8 +153,8 @@ def request_of(
 
 
 class LaneOut(PlainSerializer):
-    rank = serializers.IntegerField()
-    score = serializers.FloatField()
+    rank = serializers.IntegerField(help_text="The place in this lane, from 1.")
+    score = serializers.FloatField(help_text="The score on the scale of this lane.")
 
 
 class HitOut(PlainSerializer):

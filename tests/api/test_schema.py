@@ -198,3 +198,71 @@ def test_a_field_that_its_name_does_not_explain_is_described(schema, component, 
     shape = schema["components"]["schemas"][component]
     assert shape["properties"][field]["description"]
     assert field not in shape["required"]
+
+
+class TestSessions:
+    """Every field and parameter of the routes of sessions says what it is."""
+
+    # Components of memories, whose fields docs/api.md describes.
+    ELSEWHERE = {"MemoryOut", "FileLink", "Problem"}
+
+    def paths(self, schema):
+        places = ("/sessions", "/summaries", "/agent-memory", "/users/")
+        return {
+            path: methods
+            for path, methods in schema["paths"].items()
+            if path.removeprefix("/api/v1").startswith(places)
+        }
+
+    def components(self, schema, value, seen):
+        if isinstance(value, list):
+            for each in value:
+                self.components(schema, each, seen)
+        if not isinstance(value, dict):
+            return
+        name = str(value.get("$ref", "")).rpartition("/")[2]
+        if name and name not in seen:
+            seen.add(name)
+            self.components(schema, schema["components"]["schemas"][name], seen)
+        for each in value.values():
+            self.components(schema, each, seen)
+
+    def test_every_field_has_a_description(self, schema):
+        seen: set[str] = set()
+        self.components(schema, self.paths(schema), seen)
+        shapes = schema["components"]["schemas"]
+
+        missing = [
+            f"{name}.{field}"
+            for name in sorted(seen - self.ELSEWHERE)
+            for field, shape in shapes[name].get("properties", {}).items()
+            if not shape.get("description")
+        ]
+
+        assert len(seen) > 40
+        assert missing == []
+
+    def test_every_parameter_has_a_description(self, schema):
+        missing = [
+            f"{method} {path} {parameter['name']}"
+            for path, methods in self.paths(schema).items()
+            for method, operation in methods.items()
+            for parameter in operation.get("parameters", [])
+            if not parameter.get("description")
+        ]
+
+        assert missing == []
+
+    def test_every_body_has_an_example(self, schema):
+        missing = [
+            f"{method} {path}"
+            for path, methods in self.paths(schema).items()
+            for method, operation in methods.items()
+            if "requestBody" in operation
+            and not any(
+                content.get("examples")
+                for content in operation["requestBody"]["content"].values()
+            )
+        ]
+
+        assert missing == []
