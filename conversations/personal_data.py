@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
 
 from common.erasure.handlers import (
     ErasableColumns,
@@ -30,6 +30,8 @@ from conversations.models import (
 from conversations.search_index.search_columns import CORPORA
 from search import statistics
 
+# The most messages that are purged while the caller waits; a job purges more.
+MAX_INLINE = 2_000
 AUTHOR_NAME = "names who did it: an agent, a key or an account"
 SERVICE_VALUE = "made by the service, of no text"
 
@@ -139,6 +141,11 @@ class ConversationErasure(ErasureHandler):
         if of_users is not None:
             kept = AgentMemory.objects.filter(of_users, project_id=erasure.project_id)
             erasure.add("agent_memory", kept.values_list("pk", flat=True))
+
+    def is_large(self, erasure: ErasureScope) -> bool:
+        rows = Session.objects.filter(pk__in=erasure.ids_of("session"))
+        messages = rows.aggregate(messages=Sum("last_seq"))["messages"] or 0
+        return bool(messages > MAX_INLINE)
 
     def lock(self, erasure: ErasureScope) -> None:
         every: list[tuple[QuerySet[Any], str]] = [

@@ -43,6 +43,8 @@ from memories.store import originals, search_columns
 from search import statistics
 from search.models import LexemeStat
 
+# The most memories that are purged while the caller waits; a job purges more.
+MAX_INLINE = 200
 COLUMN_MASKS: dict[str, Redactor] = {
     **dict.fromkeys(("title", "key", "content", "goal", "result", "feedback"), redact),
     **dict.fromkeys(("outcome", "lessons", "user_id", "created_in_session_id"), redact),
@@ -172,6 +174,9 @@ class MemoryErasure(ErasureHandler):
         ),
         LogEntry: {"object_id": INTERNAL},
     }
+
+    def is_large(self, erasure: ErasureScope) -> bool:
+        return len(erasure.ids_of("memory")) > MAX_INLINE
 
     def expand(self, erasure: ErasureScope) -> None:
         ids = erasure.ids_of("memory")

@@ -56,6 +56,10 @@ class ErasureHandler:
     def expand(self, erasure: ErasureScope) -> None:
         """Add rows that depend on rows in the scope; it is called until it adds no new row."""
 
+    def is_large(self, erasure: ErasureScope) -> bool:
+        """Return whether the scope has too many rows to purge while a caller waits."""
+        return False
+
     def lock(self, erasure: ErasureScope) -> None:
         """Lock the rows in the order of docs/tables.md, or refuse."""
 

@@ -31,8 +31,6 @@ from memories.scopes import redact_scope
 from projects.models import Project
 
 KIND = "purge"
-# the maximum of memories that are purged while the caller waits; a job purges larger sets
-MAX_INLINE = 200
 
 Selection = Mapping[str, Any]
 Selector = Callable[[Any, Project, Caller], Q]
@@ -73,7 +71,7 @@ def purge(
     reason: str,
     cascade: bool = False,
 ) -> Purge:
-    """Purge at once, or by a job if there are many memories; return the receipt.
+    """Purge at once, or by a job if there are many rows; return the receipt.
 
     `selection` has one key: ids, scope, user_id, session_id or object. With `cascade`,
     everything that was derived from the texts is purged too. Without `cascade`, the derived
@@ -88,10 +86,8 @@ def purge(
         actor=caller.name[:200],
         key_id=caller.key_id,
     )
-    if (
-        len(_erasure_scope(project, selection, caller, cascade).ids_of("memory"))
-        > MAX_INLINE
-    ):
+    erasure = _erasure_scope(project, selection, caller, cascade)
+    if any(handler.is_large(erasure) for handler in handlers.all_handlers()):
         return _enqueue(row, caller)
     return _carry_out(row, caller)
 

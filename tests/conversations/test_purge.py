@@ -6,6 +6,7 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
+from conversations import personal_data
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
@@ -68,6 +69,17 @@ def test_a_purge_of_a_session_keeps_the_agent_memory(world):
 
     assert places_of(f"{MARK} build of 42") == set()
     assert AgentMemory.objects.count() == 2
+
+
+def test_a_job_purges_a_long_session(world, run_jobs, monkeypatch):
+    monkeypatch.setattr(personal_data, "MAX_INLINE", 1)
+
+    answer = world.post("purge", session_id="s42", reason="asked")
+
+    assert (answer.status_code, answer.json()["state"]) == (202, "waiting")
+    assert places_of(f"{MARK} build of 42") != set()
+    run_jobs()
+    assert places_of(f"{MARK} build of 42") == set()
 
 
 def test_a_deleted_project_takes_its_sessions_along(world, project, run_jobs):

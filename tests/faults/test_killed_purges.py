@@ -10,6 +10,7 @@ from django.db import connection
 
 from common.erasure import row_erasure
 from jobs.models import Job
+from memories import personal_data
 from memories.models import Memory, MemoryChange, MemoryVector, Purge
 from memories.personal_data import MemoryErasure
 from memories.retention import erase
@@ -78,7 +79,7 @@ class TestAPurge:
     def test_a_job_is_all_or_nothing_too_and_its_next_attempt_finishes(
         self, project, alice, bobs, monkeypatch, module, name, calls
     ):
-        monkeypatch.setattr(erase, "MAX_INLINE", 1)
+        monkeypatch.setattr(personal_data, "MAX_INLINE", 1)
         row = erase.purge(project, ASKED, alice, reason="asked")
         job = Job.objects.get(pk=row.job_id)
         before = state()

@@ -17,8 +17,8 @@ from common.caller import Role
 from common.erasure import redaction, references
 from jobs import runner
 from jobs.models import Job
+from memories import personal_data
 from memories.models import File, Memory, MemoryChange, MemoryVector, Purge, Tag
-from memories.retention import erase
 from memories.scoped_store import ScopedStore
 from playbook.history import replay
 from playbook.models import PlaybookDelta
@@ -515,7 +515,7 @@ class TestCommand:
 
 class TestLargePurge:
     def test_a_job_does_it(self, ask, store, run_jobs, monkeypatch, alice_api):
-        monkeypatch.setattr(erase, "MAX_INLINE", 1)
+        monkeypatch.setattr(personal_data, "MAX_INLINE", 1)
         for number in range(3):
             store(f"Bob has the grippe since day {number}", scope=USER)
 
@@ -532,7 +532,7 @@ class TestLargePurge:
     def test_a_repeated_request_does_not_name_the_user(
         self, ask, store, run_jobs, monkeypatch, alice_api
     ):
-        monkeypatch.setattr(erase, "MAX_INLINE", 0)
+        monkeypatch.setattr(personal_data, "MAX_INLINE", 0)
         store("Bob has the grippe and stays at home", scope=USER)
         _keyed(alice_api)
 
@@ -548,7 +548,7 @@ class TestLargePurge:
     ):
         store("Bob has the grippe and stays at home", scope=USER)
         with monkeypatch.context() as patch:
-            patch.setattr(erase, "MAX_INLINE", 0)
+            patch.setattr(personal_data, "MAX_INLINE", 0)
             waiting = ask(user_id=USER["user_id"]).json()
         alice_api.post(f"{API}/jobs/{waiting['job_id']}/cancel")
 
@@ -559,7 +559,7 @@ class TestLargePurge:
     def test_it_removes_what_a_deleted_project_could_restore(
         self, ask, store, run_jobs, monkeypatch, alice_api, project
     ):
-        monkeypatch.setattr(erase, "MAX_INLINE", 0)
+        monkeypatch.setattr(personal_data, "MAX_INLINE", 0)
         store("Bob has the grippe and stays at home", scope=USER)
         ask(user_id=USER["user_id"])
 
