@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from common.caller import Caller, Role
 from conversations.models import Message, Session, Summary
@@ -92,11 +92,21 @@ class SessionSearchResult:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _RankedRow:
-    """A row with its score after the neighbours were added."""
+class _Place(NamedTuple):
+    """Where a candidate stands; its text is only read if it is among the best."""
 
-    row: Message | Summary
+    id: uuid.UUID
+    session_id: uuid.UUID
+    seq: int
+    moment: datetime
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A row that a lane found, with its score after the neighbours were added."""
+
+    model: type[Message] | type[Summary]
+    place: _Place
     score: float
     hit: Hit
     ranking: Ranking
@@ -115,7 +125,7 @@ def find(
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
     vector = vector or row_search.begin_vector(request.query, request.mode)
-    found: list[_RankedRow] = []
+    found: list[_Candidate] = []
     notes: dict[str, None] = {}
     if request.scope != "summaries":
         messages = Message.objects.visible_to(caller, project).visible()
@@ -133,17 +143,9 @@ def find(
     )
 
 
-def _order(found: _RankedRow) -> tuple[float, float]:
+def _order(found: _Candidate) -> tuple[float, float]:
     """Sort by score, then newest first."""
-    return -found.score, -_time_of(found.row).timestamp()
-
-
-def _time_of(row: Message | Summary) -> datetime:
-    return row.created_at if isinstance(row, Message) else row.latest_at
-
-
-def _seq_of(row: Message | Summary) -> int:
-    return row.seq if isinstance(row, Message) else row.first_seq
+    return -found.score, -found.place.moment.timestamp()
 
 
 def _rank(
@@ -154,7 +156,7 @@ def _rank(
     corpus: str,
     vector: Future[Vector] | None,
     notes: dict[str, None],
-) -> list[_RankedRow]:
+) -> list[_Candidate]:
     rows = _apply_filters(rows, request.filters, project, caller)
     options = project.options.search
     ranking_request = RankingRequest(
@@ -172,23 +174,38 @@ def _rank(
     partitions = [partition_lexeme("p", project.pk)]
     ranking = row_search.rank(rows, ranking_request, partitions, pending)
     notes |= dict.fromkeys(ranking.notes)
-    loaded = rows.model.objects.light().in_bulk([hit.id for hit in ranking.hits])
-    hits = [hit for hit in ranking.hits if hit.id in loaded]
+    places = _places(rows.model, [hit.id for hit in ranking.hits])
+    hits = [hit for hit in ranking.hits if hit.id in places]
     scores = [hit.score for hit in hits]
     if request.with_neighbours:
         scores = add_neighbours(
-            _place(loaded[hit.id], hit.score, n) for n, hit in enumerate(hits)
+            PlacedScore(
+                places[hit.id].session_id,
+                _distant_seq(rows.model, places[hit.id], n),
+                hit.score,
+            )
+            for n, hit in enumerate(hits)
         )
     return [
-        _RankedRow(loaded[hit.id], score, hit, ranking)
+        _Candidate(rows.model, places[hit.id], score, hit, ranking)
         for hit, score in zip(hits, scores, strict=True)
     ]
 
 
-def _place(row: Message | Summary, score: float, position: int) -> PlacedScore:
-    # A summary has no neighbours: no two positions are one or two places apart.
-    seq = row.seq if isinstance(row, Message) else position * 3
-    return PlacedScore(row.session_id, seq, score)
+def _places(
+    model: type[Message] | type[Summary], ids: Sequence[uuid.UUID]
+) -> dict[uuid.UUID, _Place]:
+    names = ("seq", "created_at") if model is Message else ("first_seq", "latest_at")
+    rows = model.objects.filter(pk__in=ids).values_list("pk", "session_id", *names)
+    return {row[0]: _Place(*row) for row in rows}
+
+
+def _distant_seq(model: Any, place: _Place, position: int) -> int:
+    """Return the seq of a message.
+
+    A summary has no neighbours: no two positions are one or two places apart.
+    """
+    return place.seq if model is Message else position * 3
 
 
 def _apply_filters(
@@ -207,54 +224,53 @@ def _apply_filters(
 
 
 def _describe(
-    project: Project, found: Sequence[_RankedRow], request: SessionSearch
+    project: Project, found: Sequence[_Candidate], request: SessionSearch
 ) -> list[SessionHit]:
     keys = _session_keys(found)
-    texts = _snippets(project, found)
+    texts = {**_column(found, Message, "text"), **_column(found, Summary, "content")}
+    names = _column(found, Summary, "summary_id")
+    terms = found[0].ranking.terms if found else []
+    language = project.options.search.language
+    extracts = snippets.build(texts, terms, language, SNIPPET)
     return [
         SessionHit(
-            source_type="message" if isinstance(each.row, Message) else "summary",
-            source_id=_source_id(each.row),
-            session=keys[each.row.session_id],
-            session_id=each.row.session_id,
-            seq=_seq_of(each.row),
-            content=texts[each.row.pk],
+            source_type="message" if each.model is Message else "summary",
+            source_id=names.get(each.place.id, str(each.place.id)),
+            session=keys[each.place.session_id],
+            session_id=each.place.session_id,
+            seq=each.place.seq,
+            content=extracts[each.place.id].plain,
             score=round(each.score, 6),
-            timestamp=_time_of(each.row),
+            timestamp=each.place.moment,
             lanes=each.hit.lanes,
-            around=_neighbours(each.row, request.around),
+            around=_neighbours(each, request.around),
         )
         for each in found
+        # A row that was deleted since it was ranked has no text.
+        if each.place.id in texts and each.place.session_id in keys
     ]
 
 
-def _source_id(row: Message | Summary) -> str:
-    return str(row.pk) if isinstance(row, Message) else row.summary_id
-
-
-def _session_keys(found: Sequence[_RankedRow]) -> dict[uuid.UUID, str]:
-    ids = {each.row.session_id for each in found}
+def _session_keys(found: Sequence[_Candidate]) -> dict[uuid.UUID, str]:
+    ids = {each.place.session_id for each in found}
     return dict(Session.objects.filter(pk__in=ids).values_list("pk", "key"))
 
 
-def _snippets(project: Project, found: Sequence[_RankedRow]) -> dict[uuid.UUID, str]:
-    """Cut the text of each hit around the words of the query."""
-    terms = found[0].ranking.terms if found else []
-    texts = {
-        each.row.pk: each.row.text
-        if isinstance(each.row, Message)
-        else each.row.content
-        for each in found
-    }
-    built = snippets.build(texts, terms, project.options.search.language, SNIPPET)
-    return {pk: extract.plain for pk, extract in built.items()}
+def _column(
+    found: Sequence[_Candidate], model: Any, column: str
+) -> dict[uuid.UUID, str]:
+    ids = [each.place.id for each in found if each.model is model]
+    if not ids:
+        return {}
+    return dict(model.objects.filter(pk__in=ids).values_list("pk", column))
 
 
-def _neighbours(row: Message | Summary, around: int) -> list[Message]:
+def _neighbours(found: _Candidate, around: int) -> list[Message]:
     """Return the messages beside a hit, in order, without the hit itself."""
-    if not around or isinstance(row, Summary):
+    if not around or found.model is Summary:
         return []
-    rows = Message.objects.light().visible().filter(session=row.session_id)
-    before = rows.filter(seq__lt=row.seq).order_by("-seq")[:around]
-    after = rows.filter(seq__gt=row.seq).order_by("seq")[:around]
+    place = found.place
+    rows = Message.objects.light().visible().filter(session=place.session_id)
+    before = rows.filter(seq__lt=place.seq).order_by("-seq")[:around]
+    after = rows.filter(seq__gt=place.seq).order_by("seq")[:around]
     return [*reversed(before), *after]
