@@ -7,7 +7,6 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -15,6 +14,8 @@ from django.core.management.base import CommandError
 from benchmarks.datasets import corpora
 from benchmarks.datasets.corpora import CorpusDocument, JudgedCollection, JudgedQuery
 from benchmarks.fixtures import temp_project
+from benchmarks.measures import search_silence
+from benchmarks.measures.search_silence import SilenceResult
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
@@ -92,6 +93,7 @@ class CollectionResult:
     collection: JudgedCollection
     answers: dict[str, list[QueryAnswer]]
     notes: Counter[str] = field(default_factory=Counter)
+    silence: SilenceResult | None = None
 
     def ndcgs(self, lane: str) -> list[float]:
         """Return nDCG@10 of each judged query."""
@@ -145,7 +147,12 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
             f"{options.data} holds no collection (search/NAME/corpus.jsonl). Name a "
             "folder of the layout in docs/ranking.md with --data or BENCHMARK_DATA."
         )
-    return {"collections": [_result(_measure(path, options)) for path in folders]}
+    collections = [corpora.load_collection(folder) for folder in folders]
+    results = [_measure(each, collections, options) for each in collections]
+    return {
+        "collections": [_result(result) for result in results],
+        "silence": [vars(result.silence) for result in results if result.silence],
+    }
 
 
 def table(result: dict[str, Any]) -> Iterator[list[str]]:
@@ -177,10 +184,14 @@ def remarks(result: dict[str, Any]) -> Iterator[str]:
                 f"of {best['unanswerable']} queries without judgements and loses "
                 f"{best['lost']} of {best['right']} right answers"
             )
+    yield from search_silence.lines(result["silence"])
 
 
-def _measure(folder: Path, options: BenchmarkOptions) -> CollectionResult:
-    collection = corpora.load_collection(folder)
+def _measure(
+    collection: JudgedCollection,
+    collections: Sequence[JudgedCollection],
+    options: BenchmarkOptions,
+) -> CollectionResult:
     with temp_project.create_project(collection.name, keep=options.keep) as project:
         ids, notes = fill_project(project, collection)
         bar = ProgressBar(f"{collection.name}: queries", len(collection.queries))
@@ -188,7 +199,9 @@ def _measure(folder: Path, options: BenchmarkOptions) -> CollectionResult:
         for query in bar.over(collection.queries):
             for lane in LANES:
                 answers[lane].append(run_query(project, query, lane, ids))
-    return CollectionResult(collection, answers, notes)
+        foreign = search_silence.foreign_queries(collections, collection)
+        silence = search_silence.measure(project, collection, foreign, ids)
+    return CollectionResult(collection, answers, notes, silence)
 
 
 def fill_project(

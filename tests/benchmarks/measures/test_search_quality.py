@@ -6,8 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmarks.datasets.corpora import JudgedQuery
-from benchmarks.measures import search_quality
+from benchmarks.datasets.corpora import JudgedCollection, JudgedQuery
+from benchmarks.measures import search_quality, search_silence
 from benchmarks.measures.search_quality import QueryAnswer
 from benchmarks.report import quality_metrics
 from memories.models import Memory, MemoryChange
@@ -98,6 +98,28 @@ class TestCommand:
 
         assert (best["dropped"], best["unanswerable"]) == (1, 1)
         assert best["lost"] == 0
+
+    def test_it_tells_how_often_the_cut_off_is_silent(self, benchmark):
+        numbers, table = benchmark()
+
+        own = next(row for row in numbers["silence"] if row["name"] == "tiny")
+        assert (own["unanswerable"], own["silent"]) == (1, 1)
+        assert own["ndcg_kept"] > 0
+        assert "queries without an answer get none" in table
+
+    def test_foreign_queries_come_from_every_other_collection_and_are_the_same_again(
+        self,
+    ):
+        def collection(name):
+            queries = [JudgedQuery(f"{name}{n}", name, {"d": 1.0}) for n in range(200)]
+            return JudgedCollection(name, [], queries)
+
+        every = [collection(name) for name in ("a", "b", "c")]
+        drawn = search_silence.foreign_queries(every, every[0])
+
+        assert len(drawn) == search_silence.FOREIGN
+        assert {query.text for query in drawn} == {"b", "c"}
+        assert search_silence.foreign_queries(every, every[0]) == drawn
 
     def test_it_leaves_nothing_behind(self, benchmark):
         benchmark()
