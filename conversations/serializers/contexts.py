@@ -230,7 +230,7 @@ class SummariesOut(serializers.Serializer[Any]):
     results = SummaryOut(many=True, help_text="By place, the outer ones first.")
 
 
-class DescribeOut(PlainSerializer):
+class ExpandChildOut(PlainSerializer):
     summary_id = serializers.CharField(help_text="The `sum_` id of the summary.")
     kind = serializers.CharField(
         help_text="`leaf` for a summary of messages, `condensed` for one of summaries."
@@ -239,6 +239,9 @@ class DescribeOut(PlainSerializer):
         help_text="0 for a leaf; a condensed summary is one deeper than its children."
     )
     content = serializers.CharField(help_text="The text of the summary.")
+
+
+class DescribeOut(ExpandChildOut):
     earliest_at = serializers.DateTimeField(
         help_text="The time of the first message covered."
     )
@@ -278,17 +281,6 @@ class ExpandMessageOut(PlainSerializer):
     role = serializers.CharField(help_text="`system`, `user`, `assistant` or `tool`.")
     content = serializers.CharField(source="text", help_text="The plain text.")
     created_at = serializers.DateTimeField(help_text="When it was created.")
-
-
-class ExpandChildOut(PlainSerializer):
-    summary_id = serializers.CharField(help_text="The `sum_` id of the summary.")
-    kind = serializers.CharField(
-        help_text="`leaf` for a summary of messages, `condensed` for one of summaries."
-    )
-    depth = serializers.IntegerField(
-        help_text="0 for a leaf; a condensed summary is one deeper than its children."
-    )
-    content = serializers.CharField(help_text="The text of the summary.")
 
 
 class ExpandOut(serializers.Serializer[Any]):
