@@ -241,7 +241,7 @@ QUERIES = {
     "console:session show=summaries": 9,
     "console:session show=summaries summary": 11,
     "console:sessions": 7,
-    "console:sessions q": 17,
+    "console:sessions q": 18,
     "console:weekly": 11,
 }
 
