@@ -10,10 +10,14 @@ from xml.etree import ElementTree
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from access.models import ApiKey
-from benchmarks.fixtures import population
+from benchmarks.fixtures import population, temp_project
+from common.caller import SYSTEM
 from memories.models import Memory
+from memories.read import search
+from memories.store import search_columns
 from projects.models import Project
 from search import nearest_rows
 
@@ -169,3 +173,67 @@ class TestPages:
         assert all(row["queries"] > 0 for row in numbers["rows"])
         assert "30 memories, 4 entries, 20 proposals" in printed
         assert not (Project.objects.exists() or User.objects.exists())
+
+
+class TestScale:
+    def test_a_row_for_each_size_with_a_third_of_long_texts(self, benchmark, tmp_path):
+        chart = tmp_path / "scale.svg"
+
+        numbers, printed = benchmark("scale", "--sizes", "30", "60", f"--plot={chart}")
+
+        small, large = numbers["rows"]
+        assert (small["memories"], large["memories"]) == (30, 60)
+        # Of 30 memories, ten have 3, 4, 5, 6, 7, 8, 9, 10, 3 and 4 chunks.
+        assert small["chunks"] == 20 + 59
+        assert small["bytes_a_memory"] > 0
+        assert small["server_mib"] > 0
+        assert small["hybrid_p50_ms"] <= small["hybrid_p95_ms"]
+        assert "30" in chart.read_text()
+        assert "bytes a memory" in printed
+        assert not Project.objects.exists()
+
+
+class TestMemoriesInSql:
+    def test_they_are_searched_as_memories_of_the_product(self, data, project):
+        passages = population.load_passages(data)
+        population.fill_project(project, 12, passages, lambda done: None)
+        temp_project.refresh_statistics(project)
+
+        for mode in ("keyword", "semantic", "hybrid"):
+            request = search.MemorySearch(passages.texts[0], mode=mode)
+            assert search.find(project, request, SYSTEM).hits, mode
+
+    def test_their_lexemes_are_those_of_the_product(self, data, project):
+        passages = population.load_passages(data)
+        columns = {"title": "'Note ' || number", "agent_id": "'a' || mod(number, 3)"}
+        population.fill_project(project, 12, passages, lambda done: None, columns)
+
+        for memory in Memory.objects.filter(project=project):
+            written = set(lexemes_of(memory))
+            search_columns.fill(memory, project.options.search.language)
+            memory.save()
+            assert set(lexemes_of(memory)) == written
+            assert memory.agent_id in ("a0", "a1", "a2")
+
+    def test_the_same_call_writes_the_same_texts(self, data, project, other_project):
+        passages = population.load_passages(data)
+        for target in (project, other_project):
+            population.fill_project(
+                target, 9, passages, lambda done: None, long_every=3
+            )
+
+        texts = [
+            set(Memory.objects.filter(project=each).values_list("content", flat=True))
+            for each in (project, other_project)
+        ]
+        assert texts[0] == texts[1]
+        assert len(texts[0]) == 9
+
+
+def lexemes_of(memory):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT lexeme FROM memories_memory, unnest(content_tsv) WHERE id = %s",
+            [memory.pk],
+        )
+        return [lexeme for (lexeme,) in cursor.fetchall()]
