@@ -115,7 +115,7 @@ def _without_leaf(session: Session, tail_start: int) -> Iterator[Message]:
     return chain.from_iterable(read_pages(sources, "seq", WINDOW))
 
 
-class _Place(NamedTuple):
+class _SummaryPlace(NamedTuple):
     """Where a summary stands; a session may have thousands, so no whole rows are read."""
 
     pk: uuid.UUID
@@ -127,7 +127,8 @@ class _Place(NamedTuple):
 def find_condensed_source(session: Session) -> list[Summary]:
     """Return the oldest neighbouring summaries of the lowest depth that may become one."""
     roots = [
-        _Place(*row) for row in root_summaries(session).values_list(*_Place._fields)
+        _SummaryPlace(*row)
+        for row in root_summaries(session).values_list(*_SummaryPlace._fields)
     ]
     if len(roots) < MIN_CONDENSED:
         return []
@@ -142,10 +143,10 @@ def find_condensed_source(session: Session) -> list[Summary]:
 
 
 def _summary_runs(
-    roots: Sequence[_Place], between: Sequence[int]
-) -> Iterator[list[_Place]]:
+    roots: Sequence[_SummaryPlace], between: Sequence[int]
+) -> Iterator[list[_SummaryPlace]]:
     """Yield the runs of summaries of one depth with no message between them."""
-    run: list[_Place] = []
+    run: list[_SummaryPlace] = []
     for place in roots:
         if run and not _are_neighbours(run[-1], place, between):
             yield run
@@ -155,7 +156,9 @@ def _summary_runs(
         yield run
 
 
-def _are_neighbours(before: _Place, after: _Place, between: Sequence[int]) -> bool:
+def _are_neighbours(
+    before: _SummaryPlace, after: _SummaryPlace, between: Sequence[int]
+) -> bool:
     is_one_depth = before.depth == after.depth
     start = bisect_right(between, before.last_seq)
     return is_one_depth and start == bisect_right(between, after.first_seq)
