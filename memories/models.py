@@ -363,6 +363,10 @@ class MemoryVector(StoredVector, models.Model):
     project_id = models.UUIDField()
     model = models.CharField(max_length=300)
     chunk = models.PositiveSmallIntegerField(default=0, db_default=0)
+    # The first character of the chunk, and the character after its end. None if the text
+    # has one chunk, or if an older release made the vector.
+    starts_at = models.IntegerField(null=True, editable=False)
+    ends_at = models.IntegerField(null=True, editable=False)
     embedding = HalfVectorField(editable=False)
 
     class Meta:
@@ -378,6 +382,13 @@ class MemoryVector(StoredVector, models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} by {self.model}"
+
+    @property
+    def vector(self) -> Vector:
+        if self.starts_at is None or self.ends_at is None:
+            return super().vector
+        span = self.starts_at, self.ends_at
+        return Vector(self.embedding, model=self.model, span=span)
 
 
 # A memory with the vectors of its chunks, in order.

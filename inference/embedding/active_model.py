@@ -12,8 +12,10 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from common.db import Statement
+from common.text.text_spans import TextSpan
 from inference.embedding import calibration, model_record
 from inference.embedding.calibration import BUNDLED, Scale
+from inference.embedding.chunks import find_spans
 from inference.embedding.embedder import (
     Embedder,
     EmbeddingChoice,
@@ -101,9 +103,24 @@ def embed_chunks(texts: Sequence[str]) -> list[list[Vector]]:
 
 
 def embed_chunks_with(model: Embedder, texts: Sequence[str]) -> list[list[Vector]]:
-    parts = [model.split(text) for text in texts]
-    vectors = iter(embed_with(model, [chunk for part in parts for chunk in part]))
-    return [list(islice(vectors, len(part))) for part in parts]
+    """Like `embed_chunks`; a vector of several has the span of its chunk."""
+    spans = [find_spans(text, model.token_starts) for text in texts]
+    parts = [
+        text[start:end]
+        for text, found in zip(texts, spans, strict=True)
+        for start, end in found
+    ]
+    vectors = iter(embed_with(model, parts))
+    return [_with_spans(list(islice(vectors, len(found))), found) for found in spans]
+
+
+def _with_spans(vectors: Sequence[Vector], spans: Sequence[TextSpan]) -> list[Vector]:
+    if len(vectors) == 1:
+        return list(vectors)
+    return [
+        Vector(vector, model=vector.model, span=span)
+        for vector, span in zip(vectors, spans, strict=True)
+    ]
 
 
 def embed_query(text: str) -> Vector:

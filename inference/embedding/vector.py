@@ -8,6 +8,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from common.text.text_spans import TextSpan
 from inference.errors import BadAnswer
 
 T = TypeVar("T")
@@ -45,11 +46,17 @@ def _is_number(value: object) -> bool:
 
 
 class Vector(list[float]):
-    """A vector and the model that made it. Only vectors of one model can be compared."""
+    """A vector and the model that made it. Only vectors of one model can be compared.
 
-    def __init__(self, values: Iterable[float], *, model: str) -> None:
+    `span` is the part of a long text that the vector stands for; None for a whole text.
+    """
+
+    def __init__(
+        self, values: Iterable[float], *, model: str, span: TextSpan | None = None
+    ) -> None:
         super().__init__(values)
         self.model = model
+        self.span = span
 
     @functools.cached_property
     def text(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from common.db import execute_many
+from common.text.text_spans import TextSpan
 from inference.embedding import active_model, chunks
 from inference.embedding.vector import Vector
 from memories import searchable_text
@@ -43,7 +44,7 @@ def build(
     parts = {
         (memory.pk, name): text
         for memory in rows
-        for name, text in _parts_of(memory, nearest.get(memory.pk, 0))
+        for name, text in _parts_of(memory, nearest.get(memory.pk))
     }
     built = snippets.build(parts, terms, language)
     return {memory.pk: _choose(memory, built) for memory in rows}
@@ -59,14 +60,26 @@ def _choose(
     return FieldExtract(mine[order[0]].html, order[0])
 
 
-def _parts_of(memory: Memory, chunk: int) -> list[tuple[str, str]]:
+class _NearestChunk(NamedTuple):
+    """The chunk that is nearest to a query, and its span if the vector has it."""
+
+    number: int
+    starts_at: int | None
+    ends_at: int | None
+
+    def span_in(self, text: str) -> TextSpan:
+        """Return the span of the chunk; tokenize the text only if the span is not stored."""
+        if self.starts_at is not None and self.ends_at is not None:
+            return self.starts_at, self.ends_at
+        spans = chunks.find_spans(text, active_model.get().token_starts)
+        return spans[self.number] if self.number < len(spans) else (0, len(text))
+
+
+def _parts_of(memory: Memory, chunk: _NearestChunk | None) -> list[tuple[str, str]]:
     """Return the fields of a memory, or those parts of them that stand in a chunk."""
     fields = searchable_text.field_texts(memory)
-    if chunk:
-        token_starts = active_model.get().token_starts
-        spans = chunks.find_spans(memory.text, token_starts)
-        if chunk < len(spans):
-            fields = _cut(fields, *spans[chunk])
+    if chunk and chunk.number:
+        fields = _cut(fields, *chunk.span_in(memory.text)) or fields
     return [(name, text) for name, text in fields if name != SHOWN_BESIDE]
 
 
@@ -82,18 +95,21 @@ def _cut(
     return parts
 
 
-def _nearest_chunks(memories: Sequence[Memory], vector: Vector) -> dict[uuid.UUID, int]:
+def _nearest_chunks(
+    memories: Sequence[Memory], vector: Vector
+) -> dict[uuid.UUID, _NearestChunk]:
     """Return the nearest chunk of each long memory."""
     long = [memory.pk for memory in memories if len(memory.text) > MIN_LONG]
     if not long:
         return {}
     statement = NEAREST_CHUNKS, [long, vector.model, vector.text]
     (rows,) = execute_many(statement, using=Memory.objects.db)
-    return dict(rows)
+    return {pk: _NearestChunk(*found) for pk, *found in rows}
 
 
 NEAREST_CHUNKS = """
-SELECT DISTINCT ON (memory_id) memory_id, chunk FROM memories_memoryvector
+SELECT DISTINCT ON (memory_id) memory_id, chunk, starts_at, ends_at
+FROM memories_memoryvector
 WHERE memory_id = ANY(%s) AND model = %s
 ORDER BY memory_id, embedding <=> %s::halfvec
 """

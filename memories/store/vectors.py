@@ -83,17 +83,29 @@ def insert_statement(embedded: Sequence[EmbeddedMemory]) -> Statement:
     params: list[Any] = []
     for memory, vectors in embedded:
         for chunk, vector in enumerate(vectors):
-            row = (memory.pk, memory.project_id, vector.model, chunk, vector.text)
+            span = vector.span or (None, None)
+            row = (
+                memory.pk,
+                memory.project_id,
+                vector.model,
+                chunk,
+                *span,
+                vector.text,
+            )
             params += [uuid7(), *row]
-    rows = ", ".join(["(%s, %s, %s, %s, %s, %s)"] * (len(params) // 6))
+    rows = ", ".join([PLACES] * (len(params) // PLACES.count("%s")))
     return STORE.format(rows=rows), params
 
 
+PLACES = "(%s, %s, %s, %s, %s, %s::int, %s::int, %s)"
 # The SQL is plain. With models, building the statement took longer than running it.
 STORE = """
-INSERT INTO memories_memoryvector (id, memory_id, project_id, model, chunk, embedding)
+INSERT INTO memories_memoryvector
+    (id, memory_id, project_id, model, chunk, starts_at, ends_at, embedding)
 VALUES {rows}
-ON CONFLICT (memory_id, model, chunk) DO UPDATE SET embedding = excluded.embedding
+ON CONFLICT (memory_id, model, chunk) DO UPDATE SET
+    starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+    embedding = excluded.embedding
 """
 
 

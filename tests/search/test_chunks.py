@@ -8,6 +8,7 @@ import pytest
 from django.apps import apps
 
 from inference.embedding import active_model
+from inference.embedding.chunks import find_spans
 from inference.embedding.fake import outage
 from memories.lifecycle import update
 from memories.models import MemoryVector, PossibleDuplicate
@@ -89,6 +90,46 @@ class TestLongMemories:
         asked = active_model.embed_query(LATE)
         nearest = max(row.vector.cosine(asked) for row in memory.vectors.all())
         assert hit.score == pytest.approx(nearest, abs=0.01)
+
+    def test_each_vector_knows_the_part_of_the_text_that_it_stands_for(self, embedded):
+        memory, short = embedded(long_text("a"), "Two words.")
+
+        spans = find_spans(memory.text, active_model.get().token_starts)
+        stored = [(row.starts_at, row.ends_at) for row in memory.vectors.all()]
+        assert stored == spans
+        assert [row.vector.span for row in memory.vectors.all()] == spans
+        assert [row.starts_at for row in short.vectors.all()] == [None]
+
+    def test_an_extract_is_cut_from_the_nearest_chunk_without_a_tokenizer(
+        self, embedded, search, monkeypatch
+    ):
+        embedded(long_text("a"))
+        (hit,) = search(LATE, mode="semantic")
+
+        def refuse(self, text):
+            raise AssertionError("The text is tokenized again.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(active_model.get()), "token_starts", refuse)
+            (again,) = search(LATE, mode="semantic")
+        MemoryVector.objects.update(starts_at=None, ends_at=None)
+        (of_an_older_release,) = search(LATE, mode="semantic")
+
+        assert "turbine" in hit.snippet
+        assert "beginning1 " not in hit.snippet
+        assert again.snippet == of_an_older_release.snippet == hit.snippet
+
+    def test_a_span_beyond_a_text_that_became_shorter_hides_nothing(
+        self, embedded, search
+    ):
+        embedded(long_text("a"))
+        MemoryVector.objects.filter(chunk__gt=0).update(
+            starts_at=90_000, ends_at=91_000
+        )
+
+        (hit,) = search(LATE, mode="semantic")
+
+        assert hit.snippet
 
     def test_a_shorter_text_leaves_no_chunk_behind(self, embedded, alice):
         (memory,) = embedded(long_text("a"))
