@@ -48,6 +48,6 @@ urlpatterns = [
         agent_memory.ConstraintView.as_view(),
     ),
     path("agent-memory/changes", agent_memory.ChangesView.as_view()),
-    path("users/<str:user_id>/memory", person.PersonView.as_view()),
+    path("users/<path:user_id>/memory", person.PersonView.as_view()),
     path("agent-memory/rollback", agent_memory.RollbackView.as_view()),
 ]

@@ -32,7 +32,7 @@ from conversations.messages import explore
 from conversations.messages.history import HistoryPage, read_history
 from conversations.models import Session, Summary
 from conversations.session_search.search import SessionHit, SessionSearch, find
-from conversations.sessions import lookup, session_list
+from conversations.sessions import session_list
 from conversations.stores import capabilities_of, store_of
 
 PAGE = 50  # sessions of one page
@@ -167,14 +167,12 @@ class SessionDetailPage(ProjectPage):
 
     def find_session(self, session_id: uuid.UUID) -> bool:
         """Set the session; return whether the person may see it in this project."""
-        try:
-            self.session = lookup.find_session(
-                self.project, str(session_id), self.caller
-            )
-        except errors.NotFound:
-            return False
-        self.session.project = self.project
-        return True
+        rows = Session.objects.visible_to(self.caller, self.project)
+        found = rows.filter(pk=session_id).first()
+        if found is not None:
+            self.session = found
+            self.session.project = self.project
+        return found is not None
 
     def show_missing(self) -> HttpResponse:
         return self.render("console/sessions/missing.html", status=404)

@@ -12,6 +12,7 @@ from common.api.serializers import validate
 from common.caller import Caller, Role
 from common.db import write
 from common.ids import uuid7
+from common.text import storable_json
 from conversations.agent_memory.changelog import changes_of
 from conversations.agent_memory.pair import MemoryPair
 from conversations.exchange.lines import LINES
@@ -117,7 +118,8 @@ def _parse(number: int, text: bytes) -> ExportLine:
     if len(text) > MAX_LINE:
         raise BrokenExport(f"Line {number} has more than {MAX_LINE:,} bytes.")
     try:
-        value = json.loads(text)
+        # Characters that PostgreSQL cannot store become U+FFFD, as in a request.
+        value = storable_json.make_storable(json.loads(text)).value
         kind = value.pop("type")
         fields = validate(LINES[kind], value)
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:

@@ -408,5 +408,15 @@ class TestChanges:
         assert 'role="alert"' in html
         assert session.message_count == 4
 
+    def test_a_key_that_looks_like_an_id_shows_no_other_session(
+        self, owner, project, a_session
+    ):
+        session = a_session(2)
+        a_session(1, key=str(session.pk))
+
+        html = html_of(owner, page_of(session), project)
+
+        assert "Step 2 of the plan" in html
+
     def test_an_unknown_session_is_404(self, owner, project):
         html_of(owner, reverse("console:session", args=[uuid7()]), project, 404)

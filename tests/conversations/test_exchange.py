@@ -258,6 +258,17 @@ class TestRefusals:
 
         assert refused.value.code == "too_many_sessions"
 
+    def test_characters_that_cannot_be_stored_are_replaced(
+        self, other_project, charlie, lines
+    ):
+        number = first_of(lines, "message")
+        parts = [{"type": "text", "text": "a\0b\ud800c"}]
+
+        restore(other_project, edited(lines, number, parts=parts), charlie)
+
+        stored = Message.objects.get(project_id=other_project.pk, seq=1)
+        assert stored.text == "a\ufffdb\ufffdc"
+
     def test_secrets_in_a_file_are_masked(self, other_project, charlie, lines):
         number = first_of(lines, "message")
         secret = "password = hunter2hunter2"

@@ -72,6 +72,15 @@ def test_hidden_messages_and_superseded_memories_are_not_counted(
     assert person(alice_api, project, "ada")["counts"]["messages"] == 1
 
 
+def test_an_id_with_slashes_and_spaces_is_a_user_too(alice_api, project, session_api):
+    session_api.bootstrap("main", user_id="acme/ada lovelace")
+
+    found = person(alice_api, project, "acme/ada lovelace")
+
+    assert found["user_id"] == "acme/ada lovelace"
+    assert found["counts"]["sessions"] == 1
+
+
 def test_a_bound_key_reads_its_own_user_and_gets_404_for_every_other(
     client_of, project, of_ada
 ):

@@ -589,7 +589,7 @@ TABLE = [
     ),
     Route(
         "GET",
-        f"{V1}/users/<str:user_id>/memory",
+        f"{V1}/users/<path:user_id>/memory",
         ("user",),
         query=about(),
         is_private=True,
