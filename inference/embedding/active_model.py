@@ -15,7 +15,6 @@ from common.db import Statement
 from common.text.text_spans import TextSpan
 from inference.embedding import calibration, model_record
 from inference.embedding.calibration import BUNDLED, Scale
-from inference.embedding.chunks import find_spans
 from inference.embedding.embedder import (
     Embedder,
     EmbeddingChoice,
@@ -104,7 +103,7 @@ def embed_chunks(texts: Sequence[str]) -> list[list[Vector]]:
 
 def embed_chunks_with(model: Embedder, texts: Sequence[str]) -> list[list[Vector]]:
     """Like `embed_chunks`; a vector of several has the span of its chunk."""
-    spans = [find_spans(text, model.token_starts) for text in texts]
+    spans = [model.find_spans(text) for text in texts]
     parts = [
         text[start:end]
         for text, found in zip(texts, spans, strict=True)

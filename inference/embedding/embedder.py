@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from common.text.text_spans import TextSpan
 from inference.embedding import chunks
 from inference.registry import Registry
 
@@ -74,8 +75,11 @@ class Embedder(ABC):
 
     def split(self, text: str) -> list[str]:
         """Split a text into its chunks, at least one (`inference.embedding.chunks`)."""
-        spans = chunks.find_spans(text, self.token_starts)
-        return [text[start:end] for start, end in spans]
+        return [text[start:end] for start, end in self.find_spans(text)]
+
+    def find_spans(self, text: str) -> list[TextSpan]:
+        """Return where the chunks of a text stand in it."""
+        return chunks.find_spans(text, self.token_starts)
 
 
 registry = Registry[Embedder](

@@ -71,7 +71,7 @@ class _NearestChunk(NamedTuple):
         """Return the span of the chunk; tokenize the text only if the span is not stored."""
         if self.starts_at is not None and self.ends_at is not None:
             return self.starts_at, self.ends_at
-        spans = chunks.find_spans(text, active_model.get().token_starts)
+        spans = active_model.get().find_spans(text)
         return spans[self.number] if self.number < len(spans) else (0, len(text))
 
 

@@ -56,7 +56,7 @@ def describe_cut(text: str) -> str:
     """Return a note if the model does not read all of a text, or an empty text."""
     if len(text) <= chunks.MIN_CUT:
         return ""
-    _, end = chunks.find_spans(text, active_model.get().token_starts)[-1]
+    _, end = active_model.get().find_spans(text)[-1]
     if end == len(text):
         return ""
     return (
