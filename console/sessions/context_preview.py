@@ -94,8 +94,7 @@ def _version_of(session: Session) -> int:
     """Return the version that the session sees, or would see at its first use."""
     if session.snapshot_version is not None:
         return session.snapshot_version
-    pair = MemoryPair(session.project, session.user_id, session.agent_id)
-    return pair.find().version
+    return MemoryPair.of_session(session).find().version
 
 
 def _shares(found: AssembledContext, budget: int) -> list[ContextShare]:

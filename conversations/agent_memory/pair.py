@@ -21,6 +21,10 @@ class MemoryPair:
     user_id: str
     agent_id: str
 
+    @classmethod
+    def of_session(cls, session: Session) -> MemoryPair:
+        return cls(session.project, session.user_id, session.agent_id)
+
     @property
     def project_id(self) -> uuid.UUID:
         return self.project.pk
@@ -65,7 +69,7 @@ def resolve_pair(
         )
         if not named:
             raise SessionIdentity("The session belongs to another user or agent.")
-        return MemoryPair(project, session.user_id, session.agent_id)
+        return MemoryPair.of_session(session)
     if caller.user_id and user_id is not None and user_id != caller.user_id:
         raise errors.NotFound("There is no such user.")
     if caller.agent_id and agent_id and agent_id != caller.agent_id:

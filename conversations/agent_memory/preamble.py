@@ -20,7 +20,7 @@ ORIGIN = (
 
 def build_preamble(session: Session, budget: int, version: int) -> str:
     """Return the texts as they were at a version, "" if there is none."""
-    pair = MemoryPair(session.project, session.user_id, session.agent_id)
+    pair = MemoryPair.of_session(session)
     most = int(budget * MOST_SHARE)
     blocks = []
     for scope in ("soul", "profile"):

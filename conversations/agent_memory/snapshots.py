@@ -44,8 +44,7 @@ def advance(session: Session, caller: Caller) -> SessionSnapshot:
 def _set(session: Session, *, only_new: bool) -> Session:
     locked = lock_session(session)
     if locked.snapshot_version is None or not only_new:
-        pair = MemoryPair(locked.project, locked.user_id, locked.agent_id)
-        locked.snapshot_version = pair.find().version
+        locked.snapshot_version = MemoryPair.of_session(locked).find().version
         locked.snapshot_at = timezone.now()
         locked.save(update_fields=["snapshot_version", "snapshot_at"])
     return locked
