@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from common.admin.panels import SHORT_LIMIT, short_text
+from console.list_urls import link
 from conversations.models import Session
 
 AROUND = 5  # messages that the transcript shows before the one that a link names
@@ -35,13 +35,11 @@ def summary_url(project_id: uuid.UUID, session_id: uuid.UUID, summary_id: str) -
 
 
 def session_link(session: Session) -> SafeString:
-    url = session_url(session.project_id, session.pk)
-    return format_html('<a class="am-link" href="{}">{}</a>', url, short_text(session))
+    return link(session_url(session.project_id, session.pk), short_text(session))
 
 
 def person_link(project_id: uuid.UUID, user_id: str) -> SafeString:
     """Link to what is known about the user of a session."""
     query = urlencode({"project": project_id, "user": user_id or "0"})
     url = f"{reverse('console:person')}?{query}"
-    name = short_text(user_id or "anonymous", SHORT_LIMIT)
-    return format_html('<a class="am-link" href="{}">{}</a>', url, name)
+    return link(url, short_text(user_id or "anonymous", SHORT_LIMIT))

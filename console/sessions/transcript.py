@@ -44,22 +44,11 @@ def view_messages(
         MessageView(
             row,
             time_tag(row.created_at),
-            [view_part(part) for part in row.parts],
+            [PART_VIEWS[part["type"]](part) for part in row.parts],
             summary_ids.get(row.leaf_id, ""),
         )
         for row in rows
     ]
-
-
-def view_part(part: Part) -> PartView:
-    views = {
-        "text": _text_part,
-        "thinking": _thinking_part,
-        "tool_call": _call_part,
-        "tool_result": _result_part,
-        "attachment": _attachment_part,
-    }
-    return views[part["type"]](part)
 
 
 def _text_part(part: Part) -> PartView:
@@ -98,3 +87,12 @@ def _attachment_part(part: Part) -> PartView:
 
 def _label(text: str) -> SafeString:
     return short_text(text)
+
+
+PART_VIEWS = {
+    "text": _text_part,
+    "thinking": _thinking_part,
+    "tool_call": _call_part,
+    "tool_result": _result_part,
+    "attachment": _attachment_part,
+}
