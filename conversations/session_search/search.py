@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -227,8 +227,7 @@ def _describe(
     project: Project, found: Sequence[_Candidate], request: SessionSearch
 ) -> list[SessionHit]:
     keys = _session_keys(found)
-    texts = {**_column(found, Message, "text"), **_column(found, Summary, "content")}
-    names = _column(found, Summary, "summary_id")
+    texts, names = _read_texts(found)
     terms = found[0].ranking.terms if found else []
     language = project.options.search.language
     extracts = snippets.build(texts, terms, language, SNIPPET)
@@ -256,13 +255,22 @@ def _session_keys(found: Sequence[_Candidate]) -> dict[uuid.UUID, str]:
     return dict(Session.objects.filter(pk__in=ids).values_list("pk", "key"))
 
 
-def _column(
-    found: Sequence[_Candidate], model: Any, column: str
-) -> dict[uuid.UUID, str]:
+def _read_texts(
+    found: Sequence[_Candidate],
+) -> tuple[dict[uuid.UUID, str], dict[uuid.UUID, str]]:
+    """Return the texts of candidates, and the `sum_` ids of the summaries."""
+    texts = dict(_columns(found, Message, "text"))
+    summaries = list(_columns(found, Summary, "content", "summary_id"))
+    texts |= {pk: content for pk, content, _ in summaries}
+    return texts, {pk: name for pk, _, name in summaries}
+
+
+def _columns(found: Sequence[_Candidate], model: Any, *columns: str) -> Iterable[Any]:
     ids = [each.place.id for each in found if each.model is model]
     if not ids:
-        return {}
-    return dict(model.objects.filter(pk__in=ids).values_list("pk", column))
+        return ()
+    rows: Iterable[Any] = model.objects.filter(pk__in=ids).values_list("pk", *columns)
+    return rows
 
 
 def _neighbours(found: _Candidate, around: int) -> list[Message]:
