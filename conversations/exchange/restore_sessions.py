@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import transaction
+
 from common import errors
 from common.api.serializers import validate
 from common.caller import Caller, Role
-from common.db import write
 from common.ids import uuid7
 from common.text import storable_json
 from conversations.agent_memory.changelog import changes_of
@@ -77,7 +78,8 @@ def restore_sessions(
 
     A session that the project has, by key and user, is kept as it is, and so are the notes
     of an agent and a user. A part is stored whole or not at all, so a repeated import goes
-    on where a broken one ended. Raise BrokenExport for a file that is no whole export.
+    on where a broken one ended. Raise BrokenExport for a file that is no whole export, and
+    DatabaseError if another writer took the same session first.
     """
     caller.require(Role.OWNER, project.pk)
     counts = RestoreCounts()
@@ -113,6 +115,10 @@ class _LineReader:
         for _ in range(count):
             yield self.take(kind)
 
+    def skip(self, kind: str, count: int) -> None:
+        for _ in self.take_many(kind, count):
+            pass
+
 
 def _parse(number: int, text: bytes) -> ExportLine:
     if len(text) > MAX_LINE:
@@ -142,20 +148,16 @@ def _restore_session(
     fields = line.fields
     rows = Session.objects.filter(project=project, key=fields["key"])
     if rows.filter(user_id=fields["user_id"]).exists():
-        for kind, count in _content(fields):
-            for _ in reader.take_many(kind, count):
-                pass
+        reader.skip("summary", fields["summary_count"])
+        reader.skip("message", fields["last_seq"])
         counts.known_sessions += 1
         return
     counts.messages += _store_session(project, fields, reader, caller)
     counts.sessions += 1
 
 
-def _content(fields: Fields) -> list[tuple[str, int]]:
-    return [("summary", fields["summary_count"]), ("message", fields["last_seq"])]
-
-
-@write
+# No `common.db.write` here: a repeat would find the lines of the file already read.
+@transaction.atomic
 def _store_session(
     project: Project, fields: Fields, reader: _LineReader, caller: Caller
 ) -> int:
@@ -164,18 +166,18 @@ def _store_session(
     draft = SessionDraft(key=fields["key"], **shown)
     session, _ = bootstrap(project, draft, caller)
     language = search_language.pin_language(project.pk)
-    (_, summaries), (_, messages) = _content(fields)
-    names = _store_summaries(session, reader.take_many("summary", summaries), language)
-    lines = reader.take_many("message", messages)
+    lines = reader.take_many("summary", fields["summary_count"])
+    names = _store_summaries(session, lines, language)
+    lines = reader.take_many("message", fields["last_seq"])
     _store_messages(session, lines, names, language)
     for name in STATE:
         setattr(session, name, fields[name])
-    session.last_seq = messages
+    session.last_seq = fields["last_seq"]
     _add_up(session)
     session.save()
     vectors.embed_messages_later(project.pk)
     vectors.embed_summaries_later(project.pk)
-    return messages
+    return session.last_seq
 
 
 def _store_summaries(
@@ -283,18 +285,16 @@ def _restore_pair(
     caller: Caller,
 ) -> None:
     fields = line.fields
-    changes = reader.take_many("change", fields["change_count"])
     pair = MemoryPair(project, fields["user_id"], fields["agent_id"])
     if pair.find().version or changes_of(pair).exists():
-        for _ in changes:
-            pass
+        reader.skip("change", fields["change_count"])
         counts.known_agent_memories += 1
         return
-    _store_pair(pair, fields, changes)
+    _store_pair(pair, fields, reader.take_many("change", fields["change_count"]))
     counts.agent_memories += 1
 
 
-@write
+@transaction.atomic
 def _store_pair(
     pair: MemoryPair, fields: Fields, changes: Iterator[ExportLine]
 ) -> None:

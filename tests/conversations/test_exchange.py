@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+from operator import attrgetter
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import IntegrityError
+from psycopg.errors import UniqueViolation
 
 from common import errors
+from conversations.exchange import restore_sessions as restore_module
 from conversations.exchange.export_sessions import export_lines
 from conversations.exchange.restore_sessions import BrokenExport, restore_sessions
 from conversations.models import (
@@ -105,6 +109,20 @@ def story(api):
     }
 
 
+def lose_first_race(function):
+    """Run a function; the first time, fail as if another writer took a unique name first."""
+    calls = []
+
+    def run(*args, **kwargs):
+        result = function(*args, **kwargs)
+        calls.append(args)
+        if len(calls) == 1:
+            raise IntegrityError from UniqueViolation()
+        return result
+
+    return run
+
+
 class TestARoundTrip:
     def test_the_copy_tells_the_same_story(
         self, history, copy_api, other_project, charlie, lines
@@ -196,6 +214,30 @@ class TestRepetition:
         counts = restore(other_project, lines, charlie)
 
         assert counts.messages == 72
+
+
+@pytest.mark.django_db(transaction=True)
+class TestALostRace:
+    """A part whose transaction fails is stored as a whole by the next import."""
+
+    @pytest.mark.parametrize(
+        "name", ["_add_up", "AgentMemoryChange.objects.bulk_create"]
+    )
+    def test_the_import_says_so_and_the_next_one_stores_the_part_whole(
+        self, copy_api, history, other_project, lines, tmp_path, monkeypatch, name
+    ):
+        path = tmp_path / "all.jsonl"
+        path.write_bytes(b"\n".join(lines))
+        target = {"project": other_project.name}
+        place = f"conversations.exchange.restore_sessions.{name}"
+        with monkeypatch.context() as patch:
+            patch.setattr(place, lose_first_race(attrgetter(name)(restore_module)))
+            with pytest.raises(CommandError, match="Repeat the import"):
+                call_command("import_sessions", path, **target)
+
+        call_command("import_sessions", path, **target)
+
+        assert story(copy_api) == story(history)
 
 
 class TestRefusals:

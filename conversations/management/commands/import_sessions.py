@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from common import errors
 from common.caller import SYSTEM
@@ -60,6 +60,11 @@ class Command(BaseCommand):
                 raise CommandError(f"{path} cannot be read: {error}") from error
             except (errors.Refusal, BrokenExport) as error:
                 raise CommandError(f"{path}: {error}") from error
+            except DatabaseError as error:
+                raise CommandError(
+                    f"{path}: the database refused a part ({error}). Repeat the import: it "
+                    "goes on where it ended."
+                ) from error
 
     def import_file(
         self, path: Path, project: Project, options: dict[str, Any]
