@@ -100,7 +100,12 @@ class SessionsPage(ProjectPage):
             panels.table(
                 "In messages and summaries",
                 ["Session", "Place", "Text", "When"],
-                (_hit_row(hit, sessions[hit.session_id]) for hit in found.hits),
+                (
+                    _hit_row(hit, sessions[hit.session_id])
+                    for hit in found.hits
+                    # A session that was purged meanwhile has no row.
+                    if hit.session_id in sessions
+                ),
                 empty="No message matches.",
                 most=MAX_HITS,
             )
@@ -240,12 +245,10 @@ class SessionDetailPage(ProjectPage):
         return read_history(self.session, after_seq=after or 0, limit=transcript.PAGE)
 
     def summaries(self) -> dict[str, Any]:
-        opened = None
-        if asked := self.request.GET.get("summary", ""):
-            try:
-                opened = explore.find_summary(asked, self.caller, self.project)
-            except errors.NotFound as error:
-                return {"missing": error.detail, "status": 404}
+        try:
+            opened = self._find_summary()
+        except errors.NotFound as error:
+            return {"missing": error.detail, "status": 404}
         after = _number(self.request, "after") or 0
         tree = summary_tree.read_tree(self.session, opened, after)
         return {
@@ -258,6 +261,16 @@ class SessionDetailPage(ProjectPage):
             if tree.next_after is None
             else self.url(show="summaries", after=tree.next_after),
         }
+
+    def _find_summary(self) -> Summary | None:
+        """Return the summary that the URL names; refuse one of another session."""
+        asked = self.request.GET.get("summary", "")
+        if not asked:
+            return None
+        found: Summary = explore.find_summary(asked, self.caller, self.project)
+        if found.session_id != self.session.pk:
+            raise errors.NotFound(f"This session has no summary {asked[:50]!r}.")
+        return found
 
     def context(self) -> dict[str, Any]:
         form = ContextForm(self.request.GET, session=self.session)

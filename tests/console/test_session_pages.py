@@ -8,6 +8,7 @@ from django.urls import reverse
 from audit.models import AuditEvent
 from common.caller import Role
 from common.ids import uuid7
+from console.sessions import views as session_views
 from conversations.compaction.compact import CompactionMode, compact
 from conversations.formats.message import ChatMessage
 from conversations.messages.append import append, prepare
@@ -264,6 +265,40 @@ class TestTheSummaries:
             summary="sum_0",
         )
         assert "There is no summary" in html
+
+    def test_a_summary_of_another_session_is_missing(
+        self, owner, project, long_session, a_session
+    ):
+        leaf = long_session.summaries.first()
+
+        html = html_of(
+            owner,
+            page_of(a_session(1, key="other")),
+            project,
+            404,
+            show="summaries",
+            summary=leaf.summary_id,
+        )
+
+        assert "This session has no summary" in html
+
+    def test_hits_of_a_session_that_was_purged_meanwhile_are_left_out(
+        self, owner, project, long_session, monkeypatch
+    ):
+        original = session_views.find
+
+        def find_and_purge(*args):
+            found = original(*args)
+            long_session.messages.all().delete()
+            long_session.summaries.all().delete()
+            long_session.delete()
+            return found
+
+        monkeypatch.setattr(session_views, "find", find_and_purge)
+
+        html = html_of(owner, reverse("console:sessions"), project, q="plan")
+
+        assert "No message matches." in html
 
 
 class TestTheContext:
