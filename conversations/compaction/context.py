@@ -19,7 +19,15 @@ LOOK_BACK = 10  # messages before the tail that are read first for the cut
 
 
 # What a summary is made of, without the copies of the parts in other columns.
-SOURCE_FIELDS = ("seq", "role", "parts", "tokens", "created_at", "redacted_at")
+SOURCE_FIELDS = (
+    "seq",
+    "role",
+    "parts",
+    "metadata",
+    "tokens",
+    "created_at",
+    "redacted_at",
+)
 
 
 def visible_messages(session: Session) -> MessageQuerySet:

@@ -41,6 +41,8 @@ NAMING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "
 # How much a file and a number weigh beside other literals.
 FILE_WEIGHT, NUMBER_WEIGHT = 1.5, 0.5
 DID = "did"  # the speaker of what the assistant's calls did
+# A line of a log that reports progress, although it stands in the output of a failed call.
+_PROGRESS = re.compile(r"^\W*(?i:ok|pass(?:ed)?|✓|✔)\b|\b(?:INFO|DEBUG|TRACE|NOTICE)\b")
 _CODE = re.compile(r"^\s*(?:[{}()\[\];#/*+<>|`-]+\s*)?$|^\s*\d+[→:|]|[{};]\s*$")
 
 
@@ -120,7 +122,9 @@ def read_source(text: str, *, is_condensed: bool) -> SummarySource:
             found = ran | _literals_of(values.replace("\\n", "\n"))
             if statement := _call_statement(speaker.removeprefix("call "), line):
                 statements.append(statement)
-        elif speaker != "result":
+        elif speaker != "result" and not (
+            speaker == "error" and _PROGRESS.search(line)
+        ):
             statements += _statements_of(speaker, line)
         for literal in found:
             positions.setdefault(literal, []).append(at)

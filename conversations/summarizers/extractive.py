@@ -27,7 +27,13 @@ SENTENCE_SHARE = 0.52
 # A sentence repeats another if it shares this part of its words with it.
 REPEATED_SHARE = 0.7
 # How much a sentence gains: by its speaker, by each new literal, by a word of decision.
-SPEAKER_WEIGHTS = {"user": 1.6, "assistant": 1.0, "error": 1.1, "did": 0.6}
+SPEAKER_WEIGHTS = {
+    "user": 1.6,
+    "assistant": 1.0,
+    "error": 1.1,
+    "did": 0.6,
+    "system": 0.3,
+}
 LITERAL_WEIGHT, MOST_LITERALS = 1.0, 5
 # The most tokens of the lists and of the last line, as shares of those of the sentences.
 MOST_LISTED, MOST_SUBJECTS = 0.95, 0.25
@@ -43,6 +49,11 @@ _DECISION = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
+# Durations, sizes and small numbers say nothing without the sentence that they stand in.
+_MEASURE = re.compile(
+    r"\d{1,2}|\d+(?:\.\d+)?(?:ns|us|µs|ms|s|sec|m|min|h|%|x|[KMGT]i?B?|B)",
+    re.IGNORECASE,
+)
 
 
 @dataclass
@@ -131,9 +142,10 @@ class _Extract:
         taken: dict[str, list[str]] = {FILES: [], COMMANDS: [], NAMES: []}
         for literal in ranked:
             size = estimate_tokens(f"{literal}, ")
-            if size <= room:
+            kind = self.kind_of(literal)
+            if size <= room and not (kind == NAMES and _MEASURE.fullmatch(literal)):
                 room -= size
-                taken[self.kind_of(literal)].append(literal)
+                taken[kind].append(literal)
         files = [path for path in self.source.files if path in shown]
         if not (taken[FILES] or files):
             yield f"{FILES}: none"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
+from conversations.formats.harness import is_of_harness, split_harness
 from conversations.formats.message import (
     TEXT_OF,
     Part,
@@ -29,29 +30,44 @@ class Speech(Protocol):
     @property
     def parts(self) -> Sequence[Part]: ...
 
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...
+
 
 def text_of_messages(messages: Iterable[Speech], max_result: int = MAX_RESULT) -> str:
     """Return the messages as `[role] content`, with short calls and results."""
     lines = (
-        _line(message.role, part, max_result)
+        line
         for message in messages
         for part in message.parts
+        for line in _lines(message, part, max_result)
     )
-    return "\n".join(line for line in lines if line)
+    return "\n".join(lines)
 
 
 def text_of_summaries(contents: Iterable[str]) -> str:
     return SEPARATOR.join(contents)
 
 
-def _line(role: str, part: Part, max_result: int) -> str:
+def _lines(message: Speech, part: Part, max_result: int) -> Iterator[str]:
     if part["type"] == "tool_call":
         arguments = _clip(arguments_text(part), MAX_ARGUMENTS)
-        return f"[{role}:call {part['name']}] args: {arguments}"
-    if part["type"] == "tool_result":
-        return _result_line(part, max_result)
-    text = escape_roles(TEXT_OF[part["type"]](part))
-    return f"[{role}] {text}" if text.strip() else ""
+        yield f"[{message.role}:call {part['name']}] args: {arguments}"
+    elif part["type"] == "tool_result":
+        yield _result_line(part, max_result)
+    else:
+        yield from _text_lines(message, TEXT_OF[part["type"]](part), max_result)
+
+
+def _text_lines(message: Speech, text: str, max_result: int) -> Iterator[str]:
+    """Yield what was said, and what the harness of an agent added as a line of the system."""
+    words, added = (text, "") if message.role != "user" else split_harness(text)
+    if is_of_harness(message.metadata):
+        words, added = "", text
+    if words.strip():
+        yield f"[{message.role}] {escape_roles(words)}"
+    if added.strip():
+        yield f"[system] {escape_roles(_clip(added.strip(), max_result))}"
 
 
 def escape_roles(text: str) -> str:

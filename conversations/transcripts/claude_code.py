@@ -18,6 +18,7 @@ from typing import Any
 
 from conversations.formats import anthropic
 from conversations.formats.convert import name_results
+from conversations.formats.harness import split_harness
 from conversations.formats.message import (
     ChatMessage,
     MalformedMessage,
@@ -32,11 +33,6 @@ from conversations.transcripts.events import (
 # Lines are put in the order of their times as far as this many lines allow, because the file
 # is read as a stream.
 WINDOW = 32
-# What the harness puts into a prompt, which the person did not write.
-_HARNESS = re.compile(
-    r"<(system-reminder|command-[a-z]{1,20}|local-command-[a-z]{1,20}|bash-[a-z]{1,20}"
-    r"|ide(?:_[a-z]{1,20})?|user-prompt-submit-hook)(?:\s[^>]{0,200})?>"
-)
 _INTERRUPTED = "[Request interrupted by user"
 _REJECTED = "The user doesn't want to proceed with this tool use"
 _REASON = "the user said:"
@@ -230,21 +226,8 @@ def _prompt_of(line: dict[str, Any], message: ChatMessage) -> str:
     if any(part["type"] == "tool_result" for part in message.parts):
         return ""
     texts = (part["text"] for part in message.parts if part["type"] == "text")
-    words = _without_harness("\n".join(texts)).strip()
+    words = split_harness("\n".join(texts))[0].strip()
     return "" if words.startswith(_INTERRUPTED) else words
-
-
-def _without_harness(text: str) -> str:
-    """Leave out the elements of the harness; one that does not end reaches to the end."""
-    kept, at = [], 0
-    while opening := _HARNESS.search(text, at):
-        kept.append(text[at : opening.start()])
-        closing = f"</{opening[1]}>"
-        end = text.find(closing, opening.end())
-        if end < 0:
-            return "".join(kept)
-        at = end + len(closing)
-    return "".join([*kept, text[at:]])
 
 
 def _is_outside_of_tasks(line: dict[str, Any]) -> bool:

@@ -1,0 +1,47 @@
+"""Tell the words of a person from what the harness of a coding agent puts beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# The elements that Claude Code writes into the prompts of a session.
+_ELEMENT = re.compile(
+    r"<(system-reminder|task-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
+    r"|bash-[a-z]{1,20}|ide(?:_[a-z]{1,20}){0,3}|user-prompt-submit-hook)(?:\s[^>]{0,200})?>"
+)
+
+
+def split_harness(text: str) -> tuple[str, str]:
+    """Return the words of the person, and the content of the elements of the harness.
+
+    An element that does not end reaches to the end of the text.
+    """
+    words: list[str] = []
+    added: list[str] = []
+    for kept, content in _pieces(text):
+        words.append(kept)
+        added.append(content)
+    content = "\n".join(filter(None, map(str.strip, added)))
+    return ("".join(words).strip() if content else text), content
+
+
+def is_of_harness(metadata: Mapping[str, Any]) -> bool:
+    """Return whether a message was written by the harness, such as the text of a skill."""
+    recorded = metadata.get("claude_code")
+    return isinstance(recorded, Mapping) and bool(recorded.get("meta"))
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the text before each element, and the element's content."""
+    at = 0
+    while opening := _ELEMENT.search(text, at):
+        closing = f"</{opening[1]}>"
+        end = text.find(closing, opening.end())
+        if end < 0:
+            yield text[at : opening.start()], text[opening.end() :]
+            return
+        yield text[at : opening.start()], text[opening.end() : end]
+        at = end + len(closing)
+    yield text[at:], ""
