@@ -12,6 +12,17 @@ _ELEMENT = re.compile(
     r"|bash-[a-z]{1,20}|ide(?:_[a-z]{1,20}){0,3}|user-prompt-submit-hook)(?:\s[^>]{0,200})?>"
 )
 
+# The result of a call that the person refused, and what stands before the person's words.
+_REFUSED = "The user doesn't want to proceed with this tool use"
+_REASON = "the user said:"
+
+
+def read_refusal(result: str) -> str:
+    """Return what the person said when they refused a call, "" if they did not."""
+    if not result.startswith(_REFUSED):
+        return ""
+    return result.partition(_REASON)[2].strip()
+
 
 def split_harness(text: str) -> tuple[str, str]:
     """Return the words of the person, and the content of the elements of the harness.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from conversations.formats.harness import is_of_harness, split_harness
+from conversations.formats.harness import is_of_harness, read_refusal, split_harness
 from conversations.formats.message import (
     TEXT_OF,
     Part,
@@ -77,6 +77,8 @@ def escape_roles(text: str) -> str:
 
 def _result_line(part: Part, max_result: int) -> str:
     content = content_text(part["content"])
+    if words := read_refusal(content):
+        return f"[user] {escape_roles(words)}"
     name = part["name"] or "tool"
     start = escape_roles(_clip(content, max_result))
     if part["is_error"]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from conversations.formats import anthropic
 from conversations.formats.convert import name_results
-from conversations.formats.harness import split_harness
+from conversations.formats.harness import read_refusal, split_harness
 from conversations.formats.message import (
     ChatMessage,
     MalformedMessage,
@@ -34,8 +34,6 @@ from conversations.transcripts.events import (
 # is read as a stream.
 WINDOW = 32
 _INTERRUPTED = "[Request interrupted by user"
-_REJECTED = "The user doesn't want to proceed with this tool use"
-_REASON = "the user said:"
 # The output of `git commit`, as in `[main 1a2b3c4] Fix the build`.
 _COMMIT = re.compile(r"^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\]", re.MULTILINE)
 # The fields of a line that a message keeps in its metadata.
@@ -242,10 +240,8 @@ def _add_result(task: _OpenTask, part: dict[str, Any]) -> None:
     if call is None:
         return
     text = content_text(part["content"])
-    if text.startswith(_REJECTED):
-        _, _, words = text.partition(_REASON)
-        if words.strip():
-            task.feedback.append(words.strip())
+    if words := read_refusal(text):
+        task.feedback.append(words)
     call["result"], call["is_error"] = text, part["is_error"]
     task.references += [f"commit:{found}" for found in _COMMIT.findall(text)]
 

@@ -93,3 +93,21 @@ def test_durations_and_small_numbers_are_not_listed_as_names():
     listed = found[found.find("Files:") :]
 
     assert not {"12", "40", "350ms", "17"} & set(listed.replace(",", " ").split())
+
+
+def test_what_a_person_said_when_refusing_a_call_is_theirs():
+    content = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+        "To tell you how to proceed, the user said:\nRead it instead of sleeping."
+    )
+    result = {
+        "type": "tool_result",
+        "id": "1",
+        "name": "Bash",
+        "content": content,
+        "is_error": True,
+    }
+
+    text = text_of_messages([ChatMessage("tool", (result,))])
+
+    assert text == "[user] Read it instead of sleeping."
