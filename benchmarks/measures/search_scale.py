@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from benchmarks.fixtures import population, temp_project
+from benchmarks.fixtures import disk_size, population, temp_project
 from benchmarks.fixtures.population import Passages
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report import bar_chart, quality_metrics
@@ -30,6 +30,7 @@ LONG_EVERY = 3  # one memory in three has 3 to 10 chunks
 QUERIES, WARM_UP, LIMIT = 200, 100, 20
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 LEXEMES_INDEX = "memory_lexemes"
+TABLES = tuple(model._meta.db_table for model in (Memory, MemoryVector))
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -67,7 +68,7 @@ def _measure_size(size: int, passages: Passages, *, keep: bool) -> dict[str, Any
             "load_seconds": load,
             "vector_index_seconds": vectors,
             "lexeme_index_seconds": _seconds(_rebuild_lexemes),
-            "bytes_a_memory": round(_bytes_on_disk() / size),
+            "bytes_a_memory": round(disk_size.vacuumed_bytes(*TABLES) / size),
             "server_mib": _server_memory(),
             **_search_times(project, passages),
         }
@@ -89,19 +90,6 @@ def _seconds(act: Any) -> float:
     started = time.perf_counter()
     act()
     return round(time.perf_counter() - started, 1)
-
-
-def _bytes_on_disk() -> int:
-    """Return the bytes of memories and vectors with their indexes, once vacuumed."""
-    total = 0
-    with connection.cursor() as cursor:
-        for model in (Memory, MemoryVector):
-            cursor.execute(f"VACUUM ANALYZE {model._meta.db_table}")
-            cursor.execute(
-                "SELECT pg_total_relation_size(%s::regclass)", [model._meta.db_table]
-            )
-            total += cursor.fetchone()[0]
-    return total
 
 
 def _server_memory() -> int:
