@@ -47,8 +47,12 @@ class StoredRows:
             )
 
     @cached_property
-    def memory_of_row(self) -> dict[str, str]:
+    def _memory_of_row(self) -> dict[str, str]:
         return dict(zip(self.ids, self.memory_ids, strict=True))
+
+    def memories_of(self, hits: Sequence[str]) -> list[str]:
+        """Return the memory of each hit once, in order. A hit is a row or a memory."""
+        return list(dict.fromkeys(self._memory_of_row.get(hit, hit) for hit in hits))
 
     def nearest_memories(
         self, vector: Sequence[float], count: int, tag: str
@@ -96,7 +100,7 @@ def embed_query(text: str) -> EmbeddedQuery:
     return EmbeddedQuery(text, active_model.embed_query(embedded))
 
 
-def load_rows(project: Project, tag: str) -> StoredRows:
+def load_rows(project: Project, tag: str = "") -> StoredRows:
     """Read all rows of a project. A row has the tag if its memory has it."""
     ids, memory_ids, texts, tags, vectors = [], [], [], [], []
     for memory_id, chunks in groupby(_read_vectors(project), _memory_id):

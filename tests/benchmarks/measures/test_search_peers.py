@@ -9,8 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from benchmarks.measures import search_peers
-from benchmarks.peers import pgvector_table
+from benchmarks.peers import pgvector_table, systems
 from projects.models import Project
 
 ALWAYS = [("this service", "semantic"), ("this service", "hybrid")]
@@ -55,11 +54,11 @@ def benchmark(data, tmp_path):
 
 @pytest.fixture
 def without_packages(monkeypatch):
-    systems = [
+    missing = [
         replace(each, package=each.package and "no_such_package")
-        for each in search_peers.SYSTEMS
+        for each in systems.SYSTEMS
     ]
-    monkeypatch.setattr(search_peers, "SYSTEMS", systems)
+    monkeypatch.setattr(systems, "SYSTEMS", missing)
 
 
 def names(numbers):
@@ -92,6 +91,13 @@ class TestWithoutPackages:
         # The long document is one hit, although all of its rows are found.
         assert all(score >= 0.5 for score in scores.values())
         assert "pgvector, semantic: nDCG@10 tiny 0." in printed
+
+    def test_one_part_can_be_measured_alone(self, benchmark):
+        sizes, _ = benchmark("--only=sizes", "--sizes", "20", "--queries=1")
+        collections, _ = benchmark("--only=collections")
+
+        assert (len(sizes["cells"]), sizes["ndcg"]) == (3, {})
+        assert (collections["cells"], list(collections["ndcg"])) == ([], ["tiny"])
 
     def test_it_says_how_to_install_what_is_missing(self, benchmark, capsys):
         numbers, printed = benchmark("--sizes", "20", "--queries=2")
