@@ -33,7 +33,7 @@ class QuerySample:
 
 
 @dataclass(frozen=True)
-class TimedAnswer:
+class TimedHits:
     query: EmbeddedQuery
     hits: Sequence[str]
     ms: float
@@ -47,10 +47,10 @@ class SystemMode:
     system: SearchSystem
     mode: Mode
 
-    def search(self, query: EmbeddedQuery, tag: str) -> TimedAnswer:
+    def search(self, query: EmbeddedQuery, tag: str) -> TimedHits:
         started = time.perf_counter()
         hits = self.system.search(query, self.mode, limit=DEPTH, tag=tag)
-        return TimedAnswer(query, hits, (time.perf_counter() - started) * 1000)
+        return TimedHits(query, hits, (time.perf_counter() - started) * 1000)
 
 
 def measure(options: BenchmarkOptions) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ def _choose_queries(passages: Passages, count: int) -> QuerySample:
 
 def _search_in_turn(
     modes: Sequence[SystemMode], tag: str, queries: QuerySample
-) -> list[list[TimedAnswer]]:
+) -> list[list[TimedHits]]:
     """Return the answers of each mode.
 
     Each query is given to every mode in turn, so that other work of the machine slows all
@@ -130,7 +130,7 @@ def _search_in_turn(
     for query in queries.warm_up:
         for each in modes:
             each.search(query, tag)
-    answers: list[list[TimedAnswer]] = [[] for _ in modes]
+    answers: list[list[TimedHits]] = [[] for _ in modes]
     for query in ProgressBar("queries", len(queries.measured)).over(queries.measured):
         for each, given in zip(modes, answers, strict=True):
             given.append(each.search(query, tag))
@@ -138,7 +138,7 @@ def _search_in_turn(
 
 
 def _figures(
-    mode: Mode, tag: str, rows: StoredRows, answers: Sequence[TimedAnswer]
+    mode: Mode, tag: str, rows: StoredRows, answers: Sequence[TimedHits]
 ) -> dict[str, float]:
     """Return times, and the recall of a semantic search.
 
@@ -155,7 +155,7 @@ def _figures(
     return figures
 
 
-def _recall(rows: StoredRows, tag: str, answer: TimedAnswer) -> float:
+def _recall(rows: StoredRows, tag: str, answer: TimedHits) -> float:
     """Return the share of the truly nearest memories that were found."""
     nearest = rows.nearest_memories(answer.query.vector, DEPTH, tag)
     found = set(rows.memories_of(answer.hits))
