@@ -12,6 +12,7 @@ from pgvector.django import HalfVectorField
 from common.ids import uuid7
 from common.text.quote import visible_line
 from conversations.queries import (
+    InSessionQuerySet,
     MessageQuerySet,
     OwnedQuerySet,
     SummaryQuerySet,
@@ -56,6 +57,10 @@ class Session(models.Model):
     # The version and the moment at which the session's agent memory is frozen.
     snapshot_version = models.PositiveIntegerField(null=True, blank=True)
     snapshot_at = models.DateTimeField(null=True, blank=True)
+    # Whether an agent reads memory for this conversation and learns from it.
+    has_memory = models.BooleanField(default=True)
+    # The seq of the last invocation that was scanned for facts.
+    scanned_invocation = models.PositiveIntegerField(default=0)
 
     objects = OwnedQuerySet.as_manager()
 
@@ -230,6 +235,68 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return visible_line(f"{self.seq} {self.role}: {self.text[:80]}")
+
+
+class Invocation(models.Model):
+    """One question to an agent in a conversation: what was asked, done and answered.
+
+    Invocations are read in their order and never searched.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    session = models.ForeignKey(
+        Session, on_delete=models.PROTECT, related_name="invocations", db_index=False
+    )
+    project_id = models.UUIDField()
+    seq = models.PositiveIntegerField()
+    query = models.TextField()
+    summary = models.TextField(blank=True)
+    result = models.TextField(blank=True)
+    # The run of our own agent that made it; none if a caller reported it.
+    run_id = models.UUIDField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    # A deleted conversation gives no context any more; a purge deletes the rows.
+    hidden_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InSessionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["session_id", "seq"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session", "seq"], name="invocation_one_per_seq"
+            ),
+            models.UniqueConstraint(
+                fields=["run_id"],
+                condition=models.Q(run_id__isnull=False),
+                name="invocation_one_per_run",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return visible_line(f"{self.seq}: {self.query[:80]}")
+
+
+class MemorySwitch(models.Model):
+    """Whether agents read and write memory for a user; without a row, they do."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    user_id = models.CharField(max_length=255, blank=True)
+    is_enabled = models.BooleanField(default=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "memory switches"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "user_id"], name="memory_switch_one_per_user"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return visible_line(self.user_id or "anonymous")
 
 
 class MessageVector(StoredVector, models.Model):

@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
+    Invocation,
+    MemorySwitch,
     Message,
     MessageVector,
     Session,
@@ -35,9 +37,11 @@ def _rows(project_id: uuid.UUID) -> Iterable[QuerySet[Any]]:
         Message,
         SummaryVector,
         Summary,
+        Invocation,
         Session,
         AgentMemory,
         AgentMemoryChange,
+        MemorySwitch,
     ):
         rows: QuerySet[Any] = model._base_manager.filter(project_id=project_id)
         yield rows

@@ -142,6 +142,7 @@ INSTALLED_APPS = [
     "search",
     "memories",
     "conversations",
+    "agents",
     "playbook",
     "context",
     "console",

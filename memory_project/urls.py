@@ -21,6 +21,7 @@ urlpatterns = [
     path("api/v1/", include("memories.urls")),
     path("api/v1/", include("access.urls")),
     path("api/v1/", include("conversations.urls")),
+    path("api/v1/", include("agents.urls")),
     path("api/v1/", include("playbook.urls")),
     path("api/v1/", include("ace.urls")),
     path("api/v1/", include("context.urls")),

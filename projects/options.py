@@ -195,6 +195,29 @@ class ConversationSettings(SettingsSection):
     purge_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
 
 
+class AgentSettings(SettingsSection):
+    """The agent with memory (seed 004, `agent-mem`); docs/agents.md."""
+
+    max_iterations: Annotated[int, Field(ge=1, le=100)] = 10
+    # The tokens of the working memory above which its oldest steps are condensed.
+    working_memory_threshold: Annotated[int, Field(ge=200, le=1_000_000)] = 2_000
+    # The last steps that stay verbatim.
+    keep_last_steps: Annotated[int, Field(ge=1, le=100)] = 4
+    fact_retrieval_top_k: Annotated[int, Field(ge=1, le=50)] = 5
+    episode_retrieval_top_k: Annotated[int, Field(ge=1, le=50)] = 3
+    enable_auto_fact_extraction: bool = True
+    enable_episode_recording: bool = True
+    additional_context: Annotated[str, Field(max_length=20_000)] = ""
+    # How the model names a tool: in words (seed 004), or by the endpoint's function calling.
+    protocol: Literal["text", "tools"] = "text"
+    # The most seconds of one run.
+    max_seconds: Annotated[int, Field(ge=5, le=3_600)] = 300
+    # The tokens of a prompt that memory, steps and question may take together.
+    token_budget: Annotated[int, Field(ge=500, le=1_000_000)] = 16_000
+    # Minutes of silence after which a conversation counts as ended.
+    conversation_timeout: Annotated[int, Field(ge=1, le=10_080)] = 30
+
+
 class RootCause(SettingsSection):
     """A project's own root cause: a code, and the words that indicate it."""
 
@@ -228,6 +251,7 @@ class ProjectOptions(SettingsSection):
     compaction: CompactionSettings = CompactionSettings()
     quotas: QuotaSettings = QuotaSettings()
     conversations: ConversationSettings = ConversationSettings()
+    agents: AgentSettings = AgentSettings()
     root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
 
     @field_validator("categories")

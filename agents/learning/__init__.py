@@ -1,0 +1,1 @@
+"""Store what an invocation and a conversation taught, in jobs that can run twice."""

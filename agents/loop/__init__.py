@@ -1,0 +1,1 @@
+"""Think, act, observe until there is an answer; working memory stays bounded."""

@@ -1,0 +1,149 @@
+"""Models of the agent: its tools, their secrets, and its runs."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from agents.queries import AgentRunQuerySet, ProjectRowsQuerySet
+from common.ids import uuid7
+from common.text.quote import visible_line
+from projects.models import Project
+
+
+class AgentTool(models.Model):
+    """A tool that an owner defined: an HTTP request, or the tools of an MCP server."""
+
+    class ToolKind(models.TextChoices):
+        HTTP = "http"
+        MCP = "mcp"
+
+    class Confirm(models.TextChoices):
+        ASK = "ask"
+        AUTO = "auto"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    kind = models.CharField(max_length=16, choices=ToolKind)
+    name = models.CharField(max_length=64)
+    description = models.TextField(blank=True)
+    # [{name, type, description, required}]; an MCP server describes its own.
+    arguments = models.JSONField(default=list, blank=True)
+    # http: {method, url, headers, body}; mcp: {url, headers}.
+    definition = models.JSONField(default=dict)
+    timeout = models.FloatField(default=30.0)  # seconds
+    # The groups and states in which the tool is offered; `*` is every one.
+    groups = models.JSONField(default=list)
+    states = models.JSONField(default=list)
+    # Whether the run stops before a call that may change something.
+    confirm = models.CharField(max_length=16, choices=Confirm, default=Confirm.ASK)
+    is_enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = ProjectRowsQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "name"], name="agent_tool_one_per_name"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return visible_line(self.name)
+
+
+class ToolSecret(models.Model):
+    """A secret that the headers of tools name; its value is encrypted and never shown."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    name = models.CharField(max_length=64)
+    encrypted_value = models.TextField()
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = ProjectRowsQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "name"], name="tool_secret_one_per_name"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return visible_line(self.name)
+
+
+class AgentRun(models.Model):
+    """One invocation of the agent: the request, the steps so far, and how it ended.
+
+    Each step is stored when it is done, so that a killed process loses none.
+    """
+
+    class RunStatus(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        CONFIRMING = "confirming"  # waits for a person before a tool acts
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+        INTERRUPTED = "interrupted"  # its process ended before the run did
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    # The session of the conversation, if the request names one.
+    session_id = models.UUIDField(null=True, blank=True)
+    conversation_id = models.CharField(max_length=200, blank=True)
+    user_id = models.CharField(max_length=255, blank=True)
+    agent_id = models.CharField(max_length=255)
+    # Who asked, so that a job acts with the same rights.
+    actor = models.CharField(max_length=200, blank=True)
+    key_id = models.UUIDField(null=True, blank=True)
+    account_id = models.UUIDField(null=True, blank=True)
+    # {question, state, group, history, max_iterations, streaming, …} as it was sent.
+    request = models.JSONField(default=dict)
+    has_memory = models.BooleanField(default=False)
+    status = models.CharField(
+        max_length=16, choices=RunStatus, default=RunStatus.RUNNING
+    )
+    # [{thought, action, arguments, observation, …}] in order.
+    steps = models.JSONField(default=list)
+    # The call that waits for a person: {thought, action, arguments}; null if none does.
+    pending_call = models.JSONField(null=True, blank=True)
+    answer = models.TextField(blank=True)
+    error = models.JSONField(null=True, blank=True)  # {type, message}
+    iterations = models.PositiveIntegerField(default=0)
+    prompt_tokens = models.PositiveBigIntegerField(default=0)
+    answer_tokens = models.PositiveBigIntegerField(default=0)
+    # What the run was given: {facts, episodes, entries, invocations: [ids], error}.
+    memory = models.JSONField(default=dict, blank=True)
+    # What it taught: {invocation, facts, episode, refused: {reason: count}, …}; empty until
+    # the job at the end has run.
+    learned = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    # The last moment at which the process that runs it was alive.
+    alive_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = AgentRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["project", "-id"], name="agent_run_newest"),
+            models.Index(
+                fields=["project", "user_id", "-id"], name="agent_run_of_user"
+            ),
+            models.Index(
+                fields=["alive_at"],
+                condition=models.Q(status__in=["queued", "running"]),
+                name="agent_run_alive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return visible_line(str(self.request.get("question", ""))[:80])

@@ -1,0 +1,1 @@
+"""How a model says what it wants: in words, or by the endpoint's function calling."""

@@ -1,0 +1,1 @@
+"""Read what an agent remembers at the start of an invocation."""

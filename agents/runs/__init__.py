@@ -1,0 +1,1 @@
+"""Start, stream, confirm, cancel and record the runs of the agent."""

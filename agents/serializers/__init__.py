@@ -1,0 +1,1 @@
+"""What the routes of the agent take and answer."""
