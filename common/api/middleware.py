@@ -62,9 +62,10 @@ class MalformedIdMiddleware:
         if response.status_code != 404:
             return response
         shown = shorten(malformed)
-        return problem.ProblemResponse(
-            errors.NotFound(f"{shown!r} is the id of no row.")
-        )
+        refusal: errors.Refusal = errors.NotFound(f"{shown!r} is the id of no row.")
+        if problem.names_error(request.resolver_match):
+            refusal = problem.add_error_member(refusal)
+        return problem.ProblemResponse(refusal)
 
 
 def _paths_with_id(path: str) -> Iterator[tuple[str, str]]:
@@ -96,13 +97,16 @@ class ProblemMiddleware:
             return response
         if response.get("Content-Type", "").startswith(problem.MEDIA_TYPE):
             return response
-        return self.to_problem(response)
+        return self.to_problem(response, request)
 
     @staticmethod
-    def to_problem(response: HttpResponseBase) -> HttpResponseBase:
-        result = problem.ProblemResponse(
-            problem.problem_for_status(response.status_code)
-        )
+    def to_problem(
+        response: HttpResponseBase, request: HttpRequest
+    ) -> HttpResponseBase:
+        refusal = problem.problem_for_status(response.status_code)
+        if problem.names_error(request.resolver_match):
+            refusal = problem.add_error_member(refusal)
+        result = problem.ProblemResponse(refusal)
         result.status_code = response.status_code
         for name in ("Allow", "Retry-After", "WWW-Authenticate"):
             if name in response and name not in result:

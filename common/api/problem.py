@@ -16,6 +16,7 @@ from django.core.exceptions import (
 )
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpResponse, UnreadablePostError
+from django.urls import ResolverMatch
 from rest_framework import exceptions, serializers
 from rest_framework.utils.encoders import JSONEncoder
 
@@ -120,6 +121,18 @@ def body_of(refusal: errors.Refusal) -> dict[str, Any]:
         "errors": {name: list(texts) for name, texts in refusal.errors.items()},
         "request_id": request_id(),
     }
+
+
+def add_error_member(refusal: errors.Refusal) -> errors.Refusal:
+    """Return the refusal with the member `error`, as the routes of seed 004 answer it."""
+    refusal.extra["error"] = {"type": refusal.code, "message": refusal.detail}
+    return refusal
+
+
+def names_error(match: ResolverMatch | None) -> bool:
+    """Whether the problems of a route have the member `error`."""
+    view = getattr(match.func, "cls", None) if match else None
+    return bool(getattr(view, "has_error_member", False))
 
 
 def handle_exception(
