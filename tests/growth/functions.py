@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ace.rules import classify, evidence, lessons, task, task_tags, unresolved_errors
 from ace.rules.files import file_links, file_paths
 from ace.rules.outcome import task_outcome
+from agents.tiers import instruction_shape, personal_data_check
 from common.text import (
     literals,
     normalise,
@@ -135,6 +136,7 @@ HEAVY = frozenset(
             "check_gates",
             "memory_type",
             "reflect",
+            "is_instruction",
         ),
     }
 )
@@ -168,4 +170,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "memory_type": memory_types.classify,
     "file_path": lambda text: file_paths.normalise(text, explicit=True),
     "reflect": reflect,
+    "find_personal_data": personal_data_check.find_personal_data,
+    "is_instruction": instruction_shape.is_instruction,
 }
