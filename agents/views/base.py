@@ -10,7 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
+from agents.serializers.in_collection import project_name
 from common.api import problem
+from common.caller import Role
+from projects.models import Project
 
 
 class AgentView(ProjectView):
@@ -20,6 +23,10 @@ class AgentView(ProjectView):
     """
 
     has_error_member = True  # problem.names_error
+
+    def project(self, data: Mapping[str, Any], role: Role | None = None) -> Project:
+        """Return the project that `collection` or `project_id` names."""
+        return super().project({"project_id": project_name(data)}, role)
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]  # a problem is no DRF response
         refusal = problem.refusal_for(exc)
