@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -65,6 +65,27 @@ class Endpoint:
             return json.loads(response.content)
         except (ValueError, RecursionError) as error:
             raise BadAnswer(f"{path} did not answer with JSON.") from error
+
+    def stream(
+        self, path: str, body: Mapping[str, object], *, timeout: float | None = None
+    ) -> Generator[bytes, None, None]:
+        """Post a request and yield the bytes of the answer as they arrive.
+
+        `timeout`, in seconds, holds for the whole answer. Closing the iterator closes the
+        connection, so that the server can stop.
+        """
+        options: RequestOptions = {} if timeout is None else {"timeout": timeout}
+        with _translate_errors(self._key):
+            answer = self._client.post(
+                path,
+                body=body,
+                cast_to=object,
+                options=options,
+                stream=True,
+                stream_cls=openai.Stream[object],
+            )
+            with closing(answer.response):
+                yield from answer.response.iter_bytes()
 
 
 @contextmanager

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 
 from inference.errors import Usage
+from inference.language.chat_pieces import ChatPiece, ChatRequest
 from inference.registry import Registry
 
 NONE = "none"
@@ -23,7 +25,7 @@ class Completion:
 
 
 class LanguageModel(ABC):
-    """A model that answers with JSON; one instance serves all threads of a process."""
+    """A model that answers with JSON or in a chat; one instance serves all threads of a process."""
 
     # Set by `inference.language.client`: failed calls in a row, and the moment (of the
     # monotonic clock) until which the client asks nothing.
@@ -50,6 +52,16 @@ class LanguageModel(ABC):
         The request asks for an answer that follows `schema`. Not every server enforces the
         schema, so the caller validates the answer. Raises InferenceError. A RequestRefusal
         is retryable if the next call will have a form that more servers know.
+        """
+
+    @abstractmethod
+    def chat(
+        self, request: ChatRequest, *, timeout: float
+    ) -> Generator[ChatPiece, None, None]:
+        """Yield the pieces of an answer as they arrive, within about `timeout` seconds.
+
+        The last piece is a ChatEnd. Raises InferenceError, also between two pieces.
+        Closing the iterator stops the server.
         """
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from inference import json_text
-from inference.errors import BadAnswer, ProviderMisconfiguration, RequestRefusal, Usage
+from inference.errors import BadAnswer, ProviderMisconfiguration, RequestRefusal
+from inference.language.chat_answer import read_chat
+from inference.language.chat_pieces import ChatPiece, ChatRequest
 from inference.language.language_model import Completion, LanguageModel
+from inference.language.token_usage import read_usage
 
 if TYPE_CHECKING:
     from inference.endpoint import Endpoint
@@ -22,7 +27,12 @@ UNKNOWN_FORM = {400, 415, 422, 501}
 # The name of the parameter for older and local servers, and its name for newer hosted
 # models.
 TOKEN_LIMIT, NEWER_TOKEN_LIMIT = "max_tokens", "max_completion_tokens"
-MAX_TOKEN_COUNT = 2**31 - 1  # the largest valid count; some servers answer -1
+# The forms of a chat: with the usage in the last chunk, without it, and not streamed.
+CHAT_FORMS: tuple[dict[str, Any], ...] = (
+    {"stream": True, "stream_options": {"include_usage": True}},
+    {"stream": True},
+    {},
+)
 
 
 class OpenAILanguage(LanguageModel):
@@ -38,7 +48,9 @@ class OpenAILanguage(LanguageModel):
             )
         self._model: str = settings.LANGUAGE_MODEL
         self._form = 0
+        self._chat_form = 0
         self._limit = TOKEN_LIMIT
+        self._takes_stop = True
 
     @property
     def name(self) -> str:
@@ -82,6 +94,50 @@ class OpenAILanguage(LanguageModel):
         self._form = (form + 1) % len(FORMS)
         return self._form > 0
 
+    def chat(
+        self, request: ChatRequest, *, timeout: float
+    ) -> Generator[ChatPiece, None, None]:
+        form, limit = self._chat_form, self._limit
+        body = {
+            "model": self._model,
+            "messages": list(request.messages),
+            limit: request.max_tokens,
+            **CHAT_FORMS[form],
+            **self._chat_options(request),
+        }
+        try:
+            chunks = self._endpoint.stream("/chat/completions", body, timeout=timeout)
+            with closing(chunks):
+                yield from read_chat(chunks, key=settings.LANGUAGE_API_KEY)
+        except RequestRefusal as refusal:
+            refusal.retryable = self._adapt_chat(refusal, body, form)
+            raise
+
+    def _chat_options(self, request: ChatRequest) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if request.functions:
+            options["tools"] = list(request.functions)
+        if request.stop and self._takes_stop:
+            options["stop"] = list(request.stop)
+        return options
+
+    def _adapt_chat(
+        self, refusal: RequestRefusal, body: Mapping[str, Any], form: int
+    ) -> bool:
+        """Choose another form for the next call; return whether there is one left to try."""
+        if TOKEN_LIMIT in body and NEWER_TOKEN_LIMIT in refusal.detail:
+            self._limit = NEWER_TOKEN_LIMIT
+            return True
+        if refusal.status not in UNKNOWN_FORM:
+            return False
+        if "stop" in body and "stop" in refusal.detail:
+            # Models that reason refuse stop words; the caller drops what comes after them.
+            self._takes_stop = False
+            return True
+        # As for JSON: refused in every form, the messages are the reason.
+        self._chat_form = (form + 1) % len(CHAT_FORMS)
+        return self._chat_form > 0
+
     @cached_property
     def _endpoint(self) -> Endpoint:
         from inference.endpoint import Endpoint  # takes a second
@@ -118,7 +174,7 @@ def parse_completion(completion: Any) -> Completion:
         content, reason = choice["message"].get("content"), choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise BadAnswer("The language model's answer has no message.") from error
-    usage = _usage(completion)
+    usage = read_usage(completion)
     if reason == "length":
         # Another call with the same limit would cut the answer again.
         raise BadAnswer(
@@ -133,15 +189,3 @@ def parse_completion(completion: Any) -> Completion:
         detail = "The language model's answer is not a JSON object."
         raise BadAnswer(detail, text=str(content), usage=usage)
     return Completion(answer, usage)
-
-
-def _usage(completion: dict[str, Any]) -> Usage | None:
-    usage = completion.get("usage")
-    if not isinstance(usage, dict):
-        return None
-    prompt, answer = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return Usage(prompt, answer) if _is_count(prompt) and _is_count(answer) else None
-
-
-def _is_count(value: Any) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value <= MAX_TOKEN_COUNT

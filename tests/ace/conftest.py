@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from inference.language import client
+from inference.language import attempts
 from tests.inference.conftest import endpoint as endpoint
 from tests.playbook.conftest import write as write
 
@@ -152,7 +152,7 @@ def model(settings, endpoint, monkeypatch):
     settings.LANGUAGE_API_KEY = "secret"
     settings.LANGUAGE_MODEL = "small"
     settings.LANGUAGE_TIMEOUT = 20
-    monkeypatch.setattr(client, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(attempts, "PAUSES", (0.01, 0.01))
     return Script(endpoint)
 
 

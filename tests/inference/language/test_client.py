@@ -18,7 +18,7 @@ from inference.errors import (
     RequestRefusal,
     Usage,
 )
-from inference.language import client, language_model, schemas
+from inference.language import attempts, client, language_model, schemas
 from inference.language.budget import DailyBudget
 from inference.language.client import Question
 from inference.language.fake import script_answers
@@ -45,7 +45,7 @@ QUESTION = Question("reflector", "v-1", "Be brief.", "What now?", 50)
 @pytest.fixture(autouse=True)
 def fake(settings, monkeypatch):
     settings.LANGUAGE_PROVIDER = "fake"
-    monkeypatch.setattr(client, "PAUSES", (0.001, 0.001))
+    monkeypatch.setattr(attempts, "PAUSES", (0.001, 0.001))
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ class TestFailures:
         assert call_records() == [("failed", 1)]
 
     def test_a_wait_that_is_too_long_is_not_waited(self, account):
-        error = RateLimitError(retry_after=client.MAX_PAUSE + 1)
+        error = RateLimitError(retry_after=attempts.MAX_PAUSE + 1)
         with script_answers(error, GOOD), pytest.raises(RateLimitError):
             client.ask(QUESTION, Shape, account)
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from common.ids import uuid7
-from inference.language import client
+from inference.language import attempts
 from inference.models import ModelCall
 from memories.models import Memory
 from memories.retention import model_summary
@@ -60,7 +60,7 @@ def model(settings, endpoint, monkeypatch):
     settings.LANGUAGE_API_KEY = "secret"
     settings.LANGUAGE_MODEL = "small"
     settings.LANGUAGE_TIMEOUT = 20
-    monkeypatch.setattr(client, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(attempts, "PAUSES", (0.01, 0.01))
     return Model(endpoint)
 
 

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from inference.language import attempts
+from tests.agents import scripted_endpoint
+
+
+@pytest.fixture
+def model(settings, monkeypatch):
+    """A model server on loopback that the settings name; script its replies."""
+    # A proxy of the surroundings must not be asked for loopback.
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr(attempts, "PAUSES", (0.001, 0.001))
+    with scripted_endpoint.serve() as endpoint:
+        settings.LANGUAGE_PROVIDER = "openai"
+        settings.LANGUAGE_URL = endpoint.url
+        settings.LANGUAGE_API_KEY = "secret"
+        settings.LANGUAGE_MODEL = "small"
+        settings.LANGUAGE_TIMEOUT = 20
+        yield endpoint
