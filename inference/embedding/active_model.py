@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from inference.embedding.embedder import (
     from_settings,
     registry,
 )
+from inference.embedding.query_cache import QueryCache
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError, ProviderMisconfiguration
 from jobs import errors as job_errors
@@ -137,6 +138,26 @@ def begin_query(text: str) -> Future[Vector]:
     return _submit(_embed_query_with, text)
 
 
+def begin_queries(texts: Sequence[str]) -> list[Future[Vector]]:
+    """Run `embed_query` of several texts in another thread, with one call of the model.
+
+    Every future raises the error of the call.
+    """
+    batch = _submit(_embed_queries_with, tuple(texts))
+    futures = [Future[Vector]() for _ in texts]
+    batch.add_done_callback(partial(_share_out, futures))
+    return futures
+
+
+def _share_out(futures: Sequence[Future[Vector]], batch: Future[list[Vector]]) -> None:
+    error = batch.exception()
+    for at, future in enumerate(futures):
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(batch.result()[at])
+
+
 def begin_chunks(texts: Sequence[str]) -> Future[list[list[Vector]]]:
     """Run `embed_chunks` in another thread, as `begin_query` does."""
     return _submit(embed_chunks_with, texts)
@@ -160,16 +181,24 @@ def _threads(pid: int) -> ThreadPoolExecutor:
 
 
 def _embed_query_with(model: Embedder, text: str) -> Vector:
-    return Vector(_cached_query(model, text), model=model.name)
+    return _embed_queries_with(model, (text,))[0]
+
+
+def _embed_queries_with(model: Embedder, texts: Sequence[str]) -> list[Vector]:
+    found = {text: _queries.get(model, text) for text in texts}
+    missing = [text for text, vector in found.items() if vector is None]
+    if missing:
+        for text, values in zip(missing, model.embed(missing), strict=True):
+            found[text] = tuple(values)
+            _queries.put(model, text, tuple(values))
+    return [Vector(found[text] or (), model=model.name) for text in texts]
+
+
+_queries = QueryCache(CACHED_QUERIES)
 
 
 def forget_queries() -> None:
-    _cached_query.cache_clear()
-
-
-@lru_cache(maxsize=CACHED_QUERIES)
-def _cached_query(model: Embedder, text: str) -> tuple[float, ...]:
-    return tuple(model.embed([text])[0])
+    _queries.clear()
 
 
 def is_active(vector: Vector, before: Sequence[Statement] = ()) -> bool:
