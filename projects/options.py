@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+import re
+from string import Template
+from typing import Annotated, Any, Literal, Self, get_args
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -195,6 +197,30 @@ class ConversationSettings(SettingsSection):
     purge_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
 
 
+# The templates of an agent's prompt, and the placeholders that each must hold.
+TemplateName = Literal[
+    "system",
+    "protocol_text",
+    "protocol_tools",
+    "facts",
+    "episodes",
+    "conversation",
+    "rules",
+    "digest",
+    "working_memory",
+    "question",
+]
+TEMPLATE_NAMES: tuple[TemplateName, ...] = get_args(TemplateName)
+PLACEHOLDERS: dict[TemplateName, frozenset[str]] = {
+    name: frozenset({"items"}) for name in TEMPLATE_NAMES
+} | {
+    "system": frozenset({"marker", "additional_context", "notes", "protocol"}),
+    "protocol_text": frozenset({"tool_names", "tools"}),
+    "protocol_tools": frozenset({"tool_names"}),
+    "question": frozenset({"question"}),
+}
+
+
 class AgentSettings(SettingsSection):
     """The agent with memory (seed 004, `agent-mem`); docs/agents.md."""
 
@@ -212,10 +238,38 @@ class AgentSettings(SettingsSection):
     protocol: Literal["text", "tools"] = "text"
     # The most seconds of one run.
     max_seconds: Annotated[int, Field(ge=5, le=3_600)] = 300
-    # The tokens of a prompt that memory, steps and question may take together.
+    # The tokens of a prompt that memory and steps may take together; system text and
+    # question come on top.
     token_budget: Annotated[int, Field(ge=500, le=1_000_000)] = 16_000
     # Minutes of silence after which a conversation counts as ended.
     conversation_timeout: Annotated[int, Field(ge=1, le=10_080)] = 30
+    # The project's own templates, by name; the others come from `agents/prompt/templates`.
+    templates: dict[TemplateName, Annotated[str, Field(max_length=10_000)]] = {}
+
+    @field_validator("templates")
+    @classmethod
+    def each_template_has_its_placeholders(
+        cls, value: dict[TemplateName, str]
+    ) -> dict[TemplateName, str]:
+        for name, text in value.items():
+            _refuse_wrong_placeholders(name, text)
+        return value
+
+
+def _refuse_wrong_placeholders(name: TemplateName, text: str) -> None:
+    template = Template(text)
+    if not template.is_valid():
+        raise ValueError(f"{name}: write a dollar sign that is text as $$")
+    found = [match["named"] or match["braced"] for match in _find_names(text)]
+    if sorted(found) != sorted(PLACEHOLDERS[name]):
+        listed = " ".join(f"${each}" for each in sorted(PLACEHOLDERS[name]))
+        raise ValueError(f"{name}: it must have each of these once: {listed}")
+
+
+def _find_names(text: str) -> list[re.Match[str]]:
+    """Return the placeholders of a template; `$$` is none."""
+    found = Template.pattern.finditer(text)
+    return [match for match in found if match["named"] or match["braced"]]
 
 
 class RootCause(SettingsSection):
