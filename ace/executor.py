@@ -106,7 +106,8 @@ def result_of(receipt: Receipt) -> dict[str, Any]:
             for link in links
         ],
         "tags": memory.tags,
-        "outcome": memory.outcome,
+        # The outcome of an episode is a text; its metadata have the word.
+        "outcome": memory.metadata.get("outcome", memory.outcome),
         "notes": list(receipt.notes),
         **EMPTY_RESULT,
     }

@@ -20,16 +20,19 @@ from django.utils import timezone
 
 from access import idempotency
 from access.models import ApiKey
-from ace import executor, feedback_source
+from ace import episode, executor, feedback_source
 from ace.curate import curator_phase
+from ace.episode import EpisodeSource
 from ace.model_calls import model_call
 from ace.models import AceRun
 from ace.reflect import cited_entries, reflector_phase
 from ace.rules import task as tasks
+from ace.rules.outcome import task_outcome
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
+from common.ids import uuid7
 from common.text import secrets
 from jobs import errors as job_errors
 from jobs import queue, runner
@@ -62,6 +65,8 @@ def complete(
     *,
     scope: Scope | None = None,
     identity: idempotency.RequestIdentity | None = None,
+    run_id: uuid.UUID | None = None,
+    source: EpisodeSource | None = None,
     wait: bool = True,
 ) -> AceRun:
     """Turn a finished task into a memory and playbook deltas (REQ-MEM-ACE-004).
@@ -71,14 +76,22 @@ def complete(
 
     With `wait=False`, this function only stores the memory, and a job runs the other
     phases. With an `identity`, a repeated request gets the run of the first request and
-    finishes the run if necessary.
+    finishes the run if necessary; so does a repetition with the same `run_id`, which is the
+    id of a new run. With a `source`, the memory is an episode.
     """
     caller.require(Role.WRITER, project.pk)
-    run = find_earlier(identity) if identity else None
+    run = find_earlier(identity) if identity else _find(run_id)
     if run is None:
         scope = scope or scopes.resolve_for_task(None, project, caller)
         run = _start(
-            project, request, caller, scope=scope, identity=identity, wait=wait
+            project,
+            request,
+            caller,
+            scope=scope,
+            identity=identity,
+            run_id=run_id,
+            source=source,
+            wait=wait,
         )
     elif run.state == AceRun.RunState.FAILED or (
         wait and run.state == AceRun.RunState.RUNNING
@@ -94,6 +107,10 @@ def find_earlier(identity: idempotency.RequestIdentity) -> AceRun | None:
     return AceRun.objects.get(pk=stored.body["run_id"]) if stored else None
 
 
+def _find(run_id: uuid.UUID | None) -> AceRun | None:
+    return AceRun.objects.filter(pk=run_id).first() if run_id else None
+
+
 def _start(
     project: Project,
     request: Mapping[str, Any],
@@ -101,6 +118,8 @@ def _start(
     *,
     scope: Scope,
     identity: idempotency.RequestIdentity | None,
+    run_id: uuid.UUID | None,
+    source: EpisodeSource | None,
     wait: bool,
 ) -> AceRun:
     started = time.monotonic()
@@ -108,6 +127,8 @@ def _start(
     agent_id = caller.agent_id_for(str(stored.get("agent_id") or ""))[:255]
     task = tasks.parse(stored)
     draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
+    if source:
+        draft = episode.shape(draft, task, task_outcome.resolve(task), source)
     notes = (
         *feedback_source.downgrade_notes(stored),
         *cited_entries.unknown_name_notes(project, stored),
@@ -126,8 +147,17 @@ def _start(
         account_id=caller.account_id,
         is_attested=caller.attests_in(project.pk),
         request=stored,
+        pk=run_id or uuid7(),
     )
-    return _commit(run, batch, caller, identity=identity, wait=wait, started=started)
+    return _commit(
+        run,
+        batch,
+        caller,
+        identity=identity,
+        run_id=run_id,
+        wait=wait,
+        started=started,
+    )
 
 
 @write
@@ -137,13 +167,17 @@ def _commit(
     caller: Caller,
     *,
     identity: idempotency.RequestIdentity | None,
+    run_id: uuid.UUID | None,
     wait: bool,
     started: float,
 ) -> AceRun:
     """Commit the idempotency key, the memory, the run and its job in one transaction.
 
-    If another request has committed the key first, return the run of that request.
+    If another request has committed the key or the id of the run first, return the run of
+    that request.
     """
+    if earlier := _find(run_id):
+        return earlier
     if identity and idempotency.claim(identity, {"run_id": str(run.pk)}) is None:
         first = find_earlier(identity)
         assert first  # `claim` waits for a transaction that claims the same key

@@ -13,6 +13,7 @@ from ace.reflect import (
     by_rules,
     cited_entries,
     credit_exposures,
+    episode_lessons,
     observations,
 )
 from ace.reflect.by_model import ModelLessons, ReflectionProducer
@@ -42,6 +43,8 @@ LESSON_FIELDS = ("content", "category", "root_cause", "confidence", "producer")
 def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
     """Reflect on the task of a run, unless its Reflection is already stored.
 
+    The lessons are also written into the memory of the run if it is an episode.
+
     The returned part of the ACEResult comes from the stored Reflection. So every call
     returns the same lessons, and later calls do not ask the language model again.
     """
@@ -53,6 +56,7 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
         cited_entries=cited_entries.find(run.project, run.request, cited_entries.CITED),
     )
     reflection = Reflection.objects.filter(run=run).first() or _create(run)
+    episode_lessons.write_lessons(run, reflection.lessons, caller)
     return _report(run.project, reflection)
 
 

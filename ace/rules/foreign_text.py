@@ -78,7 +78,7 @@ def find_origins(task: Task) -> TaskOrigins:
     foreign = [
         call
         for call in task.calls
-        if foreign_output.is_foreign(call.tool_name, call.arguments)
+        if call.is_foreign or foreign_output.is_foreign(call.tool_name, call.arguments)
     ]
     if not foreign:
         return TaskOrigins((), "")

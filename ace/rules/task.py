@@ -39,6 +39,8 @@ class ToolCall:
     has_failed: bool | None = None
     # The arguments as the client sent them, if they were a string.
     raw_arguments: str = ""
+    # Whether the service itself says that the result is somebody else's words.
+    is_foreign: bool = False
 
     @cached_property
     def arguments_text(self) -> str:
@@ -158,7 +160,15 @@ def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
     result = as_text(_first(step, "result", "output", "observation"))
     has_failed = call_status.has_failed(name, arguments, result, step)
     raw_arguments = raw if isinstance(raw, str) else ""
-    return ToolCall(index, name, arguments, result, has_failed, raw_arguments)
+    return ToolCall(
+        index,
+        name,
+        arguments,
+        result,
+        has_failed,
+        raw_arguments,
+        is_foreign=step.get("is_foreign") is True,
+    )
 
 
 def _first(step: Mapping[str, Any], *keys: str) -> Any:
