@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from agents.views import conversations, tiers
+
+CONVERSATION = "conversations/<str:conversation_id>"
+
+urlpatterns: list[URLPattern] = [
+    path("facts", tiers.FactsView.as_view()),
+    path("facts/retrieve", tiers.RetrieveFactsView.as_view()),
+    path("facts/<uuid:fact_id>", tiers.FactView.as_view()),
+    path("episodes", tiers.EpisodesView.as_view()),
+    path("episodes/retrieve", tiers.RetrieveEpisodesView.as_view()),
+    path("episodes/search", tiers.SearchEpisodesView.as_view()),
+    path("episodes/<uuid:episode_id>", tiers.EpisodeView.as_view()),
+    path(CONVERSATION, conversations.ConversationView.as_view()),
+    path(f"{CONVERSATION}/invocations", conversations.InvocationsView.as_view()),
+    path(f"{CONVERSATION}/end", conversations.EndConversationView.as_view()),
+]

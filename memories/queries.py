@@ -5,6 +5,7 @@ They select what a caller may see, what is current, and what a filter matches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -101,6 +102,8 @@ class Filters:
     include_duplicates: bool = False
     sensitivities: tuple[str, ...] = ()
     metadata: tuple[MetadataFilter, ...] = ()
+    # A part of the outcome, in any case.
+    outcome: str = ""
 
 
 def as_visible_as(memory: Any, name: str) -> Q:
@@ -165,18 +168,25 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return self.filter(scope_hash=scope.hash)
 
     def in_reach(
-        self, project: Project, scope: Scope | None, shared: bool | None = None
+        self,
+        project: Project,
+        scope: Scope | None,
+        shared: bool | None = None,
+        extra: Sequence[Scope] = (),
     ) -> Self:
         """Return the rows that a read of a project covers, with or without a scope.
 
         A read without a scope covers the workspace and org rows of the project. It also
         covers org rows of other projects of the organization, if the key of the rows is the
         organization itself. Pass `shared` if the answer of `is_shared_with` is already
-        known.
+        known. The scopes `extra` of the project are covered too by a read without a scope.
         """
         if scope is not None:
             return self.filter(project=project).in_scope(scope)
         own = Q(project=project, scope_kind__in=SHARED_SCOPES)
+        if extra:
+            hashes = [each.hash for each in extra]
+            own |= Q(project=project, scope_hash__in=hashes)
         if shared is None:
             with connections[self.db].cursor() as cursor:
                 cursor.execute(*is_shared_with(project))
@@ -213,6 +223,8 @@ class MemoryQuerySet(models.QuerySet[Any]):
             rows = rows.filter(created_at__gte=filters.date_from)
         if filters.date_to:
             rows = rows.filter(created_at__lte=filters.date_to)
+        if filters.outcome:
+            rows = rows.filter(outcome__icontains=filters.outcome)
         if filters.file_paths:
             rows = rows.about_files(filters.file_paths)
         return rows.filter(*(each.condition for each in filters.metadata))

@@ -1,4 +1,4 @@
-"""What every answer of the agent's routes has."""
+"""What the routes of the agent have in common: the member `error`."""
 
 from __future__ import annotations
 

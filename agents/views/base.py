@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
-from agents.serializers.in_collection import project_name
+from agents.serializers.in_collection import NAMES, project_name
 from common.api import problem
 from common.caller import Role
 from projects.models import Project
@@ -19,7 +19,7 @@ from projects.models import Project
 class AgentView(ProjectView):
     """Add `error` to each answer: null, or `{type, message}` in a problem.
 
-    An answer that has its own `error` keeps it.
+    An answer that has its own `error` keeps it. `collection` is another name of the project.
     """
 
     has_error_member = True  # problem.names_error
@@ -27,6 +27,10 @@ class AgentView(ProjectView):
     def project(self, data: Mapping[str, Any], role: Role | None = None) -> Project:
         """Return the project that `collection` or `project_id` names."""
         return super().project({"project_id": project_name(data)}, role)
+
+    def _secret_mode(self, data: Mapping[str, Any]) -> str:
+        named = next((data[name] for name in NAMES if data.get(name)), None)
+        return super()._secret_mode({"project_id": named})
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]  # a problem is no DRF response
         refusal = problem.refusal_for(exc)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from common import errors
 from common.caller import Caller, Role
+from conversations.invocations.switch import is_memory_on
 from conversations.models import AgentMemory, AgentMemoryChange, Message, Session
 from memories.models import Memory
 from memories.queries import OWNER, MemoryQuerySet
@@ -22,6 +23,7 @@ class PersonMemory:
     """
 
     user_id: str
+    is_memory_on: bool
     agent_memories: list[AgentMemory]
     sessions: list[Session]
     memories: list[Memory]
@@ -45,6 +47,7 @@ def describe_person(
     memories = _memories_of(project, user_id, caller)
     return PersonMemory(
         user_id=user_id,
+        is_memory_on=is_memory_on(project, user_id),
         agent_memories=list(notes.order_by("agent_id")[:most]),
         sessions=list(sessions.order_by("-last_active", "-id")[:most]),
         memories=list(memories.order_by("-created_at", "-id")[:most]),

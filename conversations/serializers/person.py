@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from common.api.serializers import InProject
 from conversations.serializers.agent_memory import ConstraintOut
 from conversations.serializers.sessions import SessionOut
 from memories.serializers.memories import MemoryOut
@@ -40,7 +41,22 @@ class PersonOut(serializers.Serializer[Any]):
     """What is known about a user; the lists hold at most 1,000 rows, the newest first."""
 
     user_id = serializers.CharField(help_text="The user; empty for the anonymous one.")
+    enabled = serializers.BooleanField(
+        source="is_memory_on",
+        help_text="Whether agents read and write memory for the user.",
+    )
     agent_memories = AgentNotesOut(many=True, help_text="By agent.")
     sessions = SessionOut(many=True, help_text="The last active first.")
     memories = MemoryOut(many=True, help_text="Current memories, the newest first.")
     counts = PersonCounts(help_text="The full numbers.")
+
+
+class SwitchMemory(InProject):
+    """Whether agents read and write memory for a user."""
+
+    enabled = serializers.BooleanField(help_text="False turns it off, true on.")
+
+
+class SwitchOut(serializers.Serializer[Any]):
+    user_id = serializers.CharField(help_text="The user; empty for the anonymous one.")
+    enabled = serializers.BooleanField(help_text="Whether it is on now.")

@@ -107,12 +107,12 @@ def _refuse_over_quota(project: Project, user_id: str) -> None:
 def update_session(
     session: Session, changes: Mapping[str, Any], caller: Caller
 ) -> Session:
-    """Change title, metadata, token budget, or whether the session is archived.
+    """Change title, metadata, token budget, memory, or whether the session is archived.
 
     Metadata are merged; a key whose value is null is removed.
     """
     locked = lock_session(session)
-    for name in ("title", "token_budget"):
+    for name in ("title", "token_budget", "has_memory"):
         if name in changes:
             setattr(locked, name, changes[name])
     if "metadata" in changes:

@@ -22,14 +22,16 @@ def readable_rows(
     filters: Filters,
     caller: Caller,
     shared: bool | None = None,
+    extra: Sequence[Scope] = (),
 ) -> MemoryQuerySet:
     """Return the rows that a read covers, after every filter.
 
-    `shared` has the same meaning as in `in_reach`.
+    `shared` and `extra` have the same meaning as in `in_reach`.
     """
     is_one_project = scope is not None or shared is False
     visible = Memory.objects.visible_to(caller, project if is_one_project else None)
-    rows: MemoryQuerySet = visible.in_reach(project, scope, shared).filter_by(filters)
+    reached = visible.in_reach(project, scope, shared, extra)
+    rows: MemoryQuerySet = reached.filter_by(filters)
     return rows
 
 

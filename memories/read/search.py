@@ -42,6 +42,8 @@ class MemorySearch:
     limit: int = 10
     filters: Filters = field(default_factory=Filters)
     scope: Scope | None = None
+    # Scopes that a search without a scope covers too.
+    extra_scopes: tuple[Scope, ...] = ()
     min_score: float | None = None
     # With "auto", hits that do not answer the query are left out.
     cutoff: Cutoff = "none"
@@ -87,7 +89,9 @@ def find(
     extra = None if request.scope else is_shared_with(project)
     pending = row_search.begin(ranking_request, Memory.objects.db, extra, vector)
     shared = bool(pending.extra)
-    rows = readable_rows(project, request.scope, request.filters, caller, shared)
+    rows = readable_rows(
+        project, request.scope, request.filters, caller, shared, request.extra_scopes
+    )
     ranked = row_search.rank(
         rows, ranking_request, _partitions(project, shared), pending
     )

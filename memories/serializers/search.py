@@ -71,6 +71,7 @@ def filters_of(data: dict[str, Any]) -> Filters:
         include_duplicates=data.get("include_duplicates", False),
         sensitivities=tuple(data.get("sensitivities", ())),
         metadata=tuple(data.get("metadata", ())),
+        outcome=data.get("outcome", ""),
     )
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from inference.language import attempts
 from tests.agents import scripted_endpoint
+from tests.conversations.conftest import session_api  # noqa: F401  a fixture
 
 
 @pytest.fixture

@@ -121,6 +121,7 @@ RUN = f"{V1}/ace/runs/<uuid:run_id>"
 SESSION = f"{V1}/sessions/<session_key:key>"
 SUMMARY = f"{V1}/summaries/<str:summary_id>"
 AGENT_MEMORY = f"{V1}/agent-memory"
+CONVERSATION = f"{V1}/conversations/<str:conversation_id>"
 
 
 def filled(**more: Any) -> Given:
@@ -592,6 +593,93 @@ TABLE = [
         f"{V1}/users/<path:user_id>/memory",
         ("user",),
         query=about(),
+        is_private=True,
+    ),
+    Route(
+        "PATCH",
+        f"{V1}/users/<path:user_id>/memory",
+        ("user",),
+        body=about(enabled=False),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    # Facts, episodes and conversations
+    Route(
+        "POST",
+        f"{V1}/facts",
+        body=about(content="The harbour has three locks", user=("user",)),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route("GET", f"{V1}/facts/<uuid:fact_id>", ("fact",), is_private=True),
+    Route(
+        "DELETE",
+        f"{V1}/facts/<uuid:fact_id>",
+        ("fact",),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{V1}/episodes",
+        body=about(goal="Open the third lock", user=("user",)),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route("GET", f"{V1}/episodes/<uuid:episode_id>", ("episode",), is_private=True),
+    Route(
+        "DELETE",
+        f"{V1}/episodes/<uuid:episode_id>",
+        ("episode",),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    *(
+        Route(
+            "POST",
+            f"{V1}/{path}",
+            body=about(query="harbour locks", user=("user",)),
+            is_private=True,
+        )
+        for path in ("facts/retrieve", "episodes/retrieve", "episodes/search")
+    ),
+    Route(
+        "GET",
+        CONVERSATION,
+        ("conversation",),
+        query=about(user=("user",)),
+        is_private=True,
+    ),
+    Route(
+        "PATCH",
+        CONVERSATION,
+        ("conversation",),
+        body=about(user=("user",), metadata={"a": 1}),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "DELETE",
+        CONVERSATION,
+        ("conversation",),
+        query=about(user=("user",)),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{CONVERSATION}/invocations",
+        ("conversation",),
+        body=about(user=("user",), query="Is the lock open?"),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route(
+        "POST",
+        f"{CONVERSATION}/end",
+        ("conversation",),
+        body=about(user=("user",)),
+        lowest=WRITER,
         is_private=True,
     ),
     # What every known caller may read

@@ -65,6 +65,7 @@ def hidden_from(answer, route, world):
     private = ("memory", "duplicate", "other", "deleted", "sensitive", "pair", "delta")
     private += ("compacted", "conflict", "decided", *TASK)
     private += ("session", "summary", "constraint")
+    private += ("fact", "episode", "conversation", "invocation")
     words = [MARK, *(getattr(world, name) for name in private)]
     return [word for word in words if word in text]
 

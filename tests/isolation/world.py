@@ -125,7 +125,31 @@ def private_part(api, project, mark, **more):
     )
     posted(api, f"playbook/conflicts/{found['decided']}/reject", {"note": mark})
     user = (more.get("scope") or {}).get("user_id", "u1")
+    found |= private_tiers(api, project, mark, user)
     return found | private_sessions(api, project, mark, user)
+
+
+def private_tiers(api, project, mark, user):
+    """A fact, an episode and a conversation of a user."""
+    about = {"project_id": str(project.pk), "user": user, "metadata": {mark: mark}}
+    about |= {"source": mark}
+    fact = posted(
+        api, "facts", about | {"content": f"The {mark} harbour has two locks"}
+    )
+    task = {name: f"{mark} {name}" for name in ("goal", "outcome", "lessons")}
+    episode = posted(api, "episodes", about | task | {"steps": [mark], "tags": [mark]})
+    said = {name: f"{mark} {name}" for name in ("query", "summary", "result")}
+    named = {"project_id": str(project.pk), "user": user}
+    talk = f"{API}/conversations/talk"
+    posted(api, "conversations/talk/invocations", named | said)
+    api.patch(talk, named | {"metadata": {mark: mark}})
+    found = api.get(talk, named).json()["conversation"]
+    return {
+        "fact": fact["fact_id"],
+        "episode": episode["episode_id"],
+        "conversation": found["session_id"],
+        "invocation": found["invocations"][0]["id"],
+    }
 
 
 def private_sessions(api, project, mark, user="u1"):

@@ -1,0 +1,48 @@
+"""Store, read and delete facts and episodes, which are memories of these kinds."""
+
+from __future__ import annotations
+
+import uuid
+
+from common import errors
+from common.caller import Caller, Role
+from memories.lifecycle import delete, lookup
+from memories.models import Memory
+from memories.read import retrieve
+from memories.store import write
+from memories.store.receipt import Receipt
+from memories.store.write import Batch
+
+
+def commit(prepared: Batch) -> Receipt:
+    """Write one prepared row; raise its refusal."""
+    (receipt,) = write.commit(prepared)
+    if receipt.refusal:
+        raise receipt.refusal
+    return receipt
+
+
+def kept_memory(receipt: Receipt) -> Memory:
+    """Return what a retrieval finds: the memory, or the original that it repeats."""
+    memory = receipt.duplicate_of or receipt.memory
+    assert memory
+    return memory
+
+
+def get_of_kind(
+    memory_id: uuid.UUID, kind: str, caller: Caller, role: Role = Role.VIEWER
+) -> Memory:
+    """Return a readable memory of a kind; raise NotFound for any other id."""
+    memory = retrieve.find_memory(memory_id, caller)
+    if memory is None or memory.kind != kind:
+        raise errors.NotFound(f"There is no {kind} {memory_id}, or you may not see it.")
+    caller.require(role, memory.project_id)
+    return memory
+
+
+def delete_of_kind(memory_id: uuid.UUID, kind: str, caller: Caller) -> Memory:
+    """Delete a memory of a kind softly, with its history; raise NotFound for other ids."""
+    memory = get_of_kind(memory_id, kind, caller, Role.WRITER)
+    if not delete.delete_memory(memory.pk, caller, reason=f"deleted as a {kind}"):
+        raise lookup.not_found_error(memory.pk)
+    return memory
