@@ -45,7 +45,7 @@ class DecisionReader(Protocol):
         ...
 
     @property
-    def thought(self) -> str:
+    def thought_text(self) -> str:
         """The thought so far."""
         ...
 

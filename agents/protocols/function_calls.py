@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from agents.protocols.arguments import parse_arguments
 from agents.protocols.decision import (
@@ -19,9 +18,8 @@ from agents.protocols.decision import (
     SpokenPiece,
     UnreadableAnswer,
 )
-from agents.protocols.thinking import ThinkingFilter
+from agents.protocols.thinking_filter import ThinkingFilter
 from agents.steps import AgentCall
-from agents.tools.tool import Tool, ToolArgument
 from inference.json_text import make_storable
 from inference.language.chat_pieces import ChatEnd, ChatPiece
 from inference.language.chat_pieces import FunctionCallPiece as CallPiece
@@ -56,33 +54,6 @@ class FunctionNames:
         """Return the function that stands for a tool."""
         found = (key for key, value in self._names.items() if value == tool_name)
         return next(found, _OTHER.sub("_", tool_name)[:MAX_NAME])
-
-
-def describe_functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
-    """Return the tools in the form of OpenAI's chat completions API."""
-    names = FunctionNames([tool.name for tool in tools])
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": names.function_name(tool.name),
-                "description": tool.description,
-                "parameters": _parameters(tool.arguments),
-            },
-        }
-        for tool in tools
-    ]
-
-
-def _parameters(arguments: Sequence[ToolArgument]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            each.name: {"type": each.type, "description": each.description}
-            for each in arguments
-        },
-        "required": [each.name for each in arguments if each.required],
-    }
 
 
 class _Content:
@@ -173,7 +144,7 @@ class FunctionCallReader:
         self._arguments: list[str] = []
 
     @property
-    def thought(self) -> str:
+    def thought_text(self) -> str:
         return self._content.texts[THOUGHT]
 
     def read(self, piece: ChatPiece) -> Sequence[SpokenPiece]:
@@ -219,12 +190,14 @@ class FunctionCallReader:
 
     def decide(self) -> ModelDecision:
         if self._call:
-            return ModelDecision(self.thought, call=self._read_arguments(self._call))
+            return ModelDecision(
+                self.thought_text, call=self._read_arguments(self._call)
+            )
         if answer := self._content.texts[ANSWER]:
-            return ModelDecision(self.thought, answer=answer)
-        if self._content.kind == ANSWER and self.thought:
+            return ModelDecision(self.thought_text, answer=answer)
+        if self._content.kind == ANSWER and self.thought_text:
             raise UnreadableAnswer("Response has an empty final answer.")
-        if self.thought:
+        if self.thought_text:
             raise UnreadableAnswer(
                 "Response has thought but no action or final answer."
             )
@@ -237,5 +210,5 @@ class FunctionCallReader:
         arguments = parse_arguments("".join(self._arguments))
         tool_name = self._names.tool_name(name)
         return AgentCall(
-            tool_name, arguments, self.thought, make_storable(call.call_id)
+            tool_name, arguments, self.thought_text, make_storable(call.call_id)
         )

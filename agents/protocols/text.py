@@ -21,7 +21,7 @@ from agents.protocols.decision import (
     SpokenPiece,
     UnreadableAnswer,
 )
-from agents.protocols.thinking import ThinkingFilter
+from agents.protocols.thinking_filter import ThinkingFilter
 from agents.steps import AgentCall
 from common.text.plain_text import clip
 from inference.json_text import make_storable
@@ -102,7 +102,7 @@ class TextReader:
         self._open_blocks = 0  # code blocks within the fence of the whole answer
 
     @property
-    def thought(self) -> str:
+    def thought_text(self) -> str:
         return self._thought.text
 
     def read(self, piece: ChatPiece) -> Sequence[SpokenPiece]:
@@ -153,6 +153,8 @@ class TextReader:
         elif label and self._opens(label["name"]):
             yield from self._open(_name_of(label), _rest_of(label))
         else:
+            if self._section == ACTION and line.startswith("{"):
+                self._section = ARGS  # the label is missing
             yield from self._say(line)
 
     def _opens(self, name: str) -> bool:
@@ -199,16 +201,9 @@ class TextReader:
         elif self._section == FINAL:
             if new := self._answer.add(text):
                 yield SpokenPiece(ANSWER, new)
-        elif self._section == ACTION:
-            self._add_to_action(text)
-        elif self._section == ARGS and self._name is not None:
-            self._add_arguments(text)
-
-    def _add_to_action(self, text: str) -> None:
-        if self._is_name_line:
+        elif self._is_name_line:
             self._name = f"{self._name}{text}"[:MAX_NAME]
-        elif text.lstrip().startswith("{"):  # the label of the arguments is missing
-            self._section = ARGS
+        elif self._section == ARGS and self._name is not None:
             self._add_arguments(text)
 
     def _add_arguments(self, text: str) -> None:
@@ -219,10 +214,10 @@ class TextReader:
         if self._section == FINAL:
             if not self._answer.text:
                 raise UnreadableAnswer("Response has an empty final answer.")
-            return ModelDecision(self.thought, answer=self._answer.text)
+            return ModelDecision(self.thought_text, answer=self._answer.text)
         if self._name is not None:
-            return ModelDecision(self.thought, call=self._call())
-        if self.thought:
+            return ModelDecision(self.thought_text, call=self._call())
+        if self.thought_text:
             raise UnreadableAnswer(
                 "Response has thought but no action or final answer."
             )
@@ -237,7 +232,7 @@ class TextReader:
             raise UnreadableAnswer(f"{INVALID}: write one object, as {{}}.")
         if self._arguments.is_begun and not self._arguments.is_complete:
             raise UnreadableAnswer(f"{INVALID}: the object has no end.")
-        return AgentCall(name, parse_arguments(self._arguments.text), self.thought)
+        return AgentCall(name, parse_arguments(self._arguments.text), self.thought_text)
 
 
 def _name_of(label: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,7 +62,7 @@ class ChatTurn:
         # The tokens of all calls so far, as the server or an estimate counts them.
         self.usage = Usage(0, 0)
 
-    def pieces(self) -> Iterator[ChatPiece]:
+    def pieces(self) -> Generator[ChatPiece, None, None]:
         """Yield the pieces of the answer; the last one is a ChatEnd with its usage.
 
         Raises InferenceError, also between two pieces. Closing the iterator stops the

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.loop.functions import describe_functions
 from agents.protocols.decision import UnreadableAnswer
 from agents.protocols.function_calls import (
     FunctionCallReader,
     FunctionNames,
-    describe_functions,
 )
 from agents.tools.tool import ToolArgument
 from inference.language.chat_pieces import ChatEnd, ChatText, FunctionCallPiece
