@@ -5,52 +5,32 @@ Everybody who sees a job reads its error, so no message names the address.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from common import public_address
+from common import outbound
+from common.outbound import SCHEMES, OutboundRules, is_http_url
 
 if TYPE_CHECKING:
     import httpx2
 
 TIMEOUT = 10.0  # seconds to connect, to send, and to wait for each part of the response
-SCHEMES = {"http": 80, "https": 443}
+RULES = OutboundRules(
+    subject="webhook",
+    remedy="WEBHOOK_PRIVATE=1 allows such addresses.",
+    is_allowed=lambda host, port: bool(settings.WEBHOOK_PRIVATE),
+)
 
-
-class WebhookRefused(Exception):
-    """The address is not allowed; another attempt cannot help."""
-
-
-class WebhookFailed(Exception):
-    """The message was not delivered; another attempt may succeed."""
-
-
-def is_webhook_url(url: str) -> bool:
-    """Return whether a text is an http or https address with a host and without a password."""
-    if not url.isprintable() or " " in url:
-        return False
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return False
-    return parts.scheme in SCHEMES and bool(parts.hostname) and "@" not in parts.netloc
+WebhookRefused = outbound.OutboundRefused
+WebhookFailed = outbound.OutboundFailed
+is_webhook_url = is_http_url
 
 
 def refuse_written_address(url: str) -> None:
-    """Raise WebhookRefused if an address says by itself that nothing will be sent to it.
-
-    The names of hosts are not looked up, because a name can lead elsewhere later.
-    """
-    host = urlsplit(url).hostname or ""
-    host = "127.0.0.1" if host.rstrip(".") == "localhost" else host
-    with suppress(WebhookFailed):  # the host is a name
-        resolve(host, 0, flags=socket.AI_NUMERICHOST)
+    """Raise WebhookRefused if an address says by itself that nothing will be sent to it."""
+    outbound.refuse_written_address(url, RULES)
 
 
 def post(url: str, body: Mapping[str, Any]) -> None:
@@ -99,27 +79,6 @@ def _send(target: httpx2.URL, ip: str, body: Mapping[str, Any]) -> int:
         return status
 
 
-def resolve(host: str, port: int, *, flags: int = 0) -> list[str]:
-    """Return the IP addresses of a host; refuse the host if one of them is not allowed."""
-    refuse_metadata(public_address.is_metadata_host(host))
-    try:
-        records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
-    except (OSError, UnicodeError) as error:
-        raise WebhookFailed("The host of the webhook is not found.") from error
-    ips = [str(address[0]) for *_, address in records]
-    for ip in ips:
-        refuse_metadata(public_address.is_metadata(ip))
-        if not settings.WEBHOOK_PRIVATE and not public_address.is_public(ip):
-            raise WebhookRefused(
-                "The host of the webhook is inside the network; "
-                "WEBHOOK_PRIVATE=1 allows such addresses."
-            )
-    return ips
-
-
-def refuse_metadata(is_metadata: bool) -> None:
-    """Refuse a cloud's metadata service, which WEBHOOK_PRIVATE does not allow either."""
-    if is_metadata:
-        raise WebhookRefused(
-            "The webhook is a cloud's metadata service, which is never allowed."
-        )
+def resolve(host: str, port: int) -> list[str]:
+    """Return the IP addresses of a webhook's host; refuse the host if one is not allowed."""
+    return outbound.resolve(host, port, RULES)
