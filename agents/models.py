@@ -38,6 +38,9 @@ class AgentTool(models.Model):
     # Whether the run stops before a call that may change something.
     confirm = models.CharField(max_length=16, choices=Confirm, default=Confirm.ASK)
     is_enabled = models.BooleanField(default=True)
+    # What an MCP server offered when it was last asked: {tools: [{name, description,
+    # arguments, is_read_only}], listed_at, error}; null if it was never asked.
+    listing = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)
 

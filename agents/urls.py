@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.views import conversations, tiers
+from agents.views import conversations, tiers, tool_secrets, tools
 
 CONVERSATION = "conversations/<str:conversation_id>"
 
@@ -19,4 +19,8 @@ urlpatterns: list[URLPattern] = [
     path(CONVERSATION, conversations.ConversationView.as_view()),
     path(f"{CONVERSATION}/invocations", conversations.InvocationsView.as_view()),
     path(f"{CONVERSATION}/end", conversations.EndConversationView.as_view()),
+    path("agents/tools", tools.ToolsView.as_view()),
+    path("agents/tools/<str:name>", tools.ToolDetailView.as_view()),
+    path("agents/tools/<str:name>/try", tools.TryToolView.as_view()),
+    path("agents/secrets/<str:name>", tool_secrets.ToolSecretView.as_view()),
 ]

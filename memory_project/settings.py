@@ -105,6 +105,8 @@ VERSION = (
 SECRET_KEY = env.str("SECRET_KEY", default="")
 if not SECRET_KEY.strip():
     SECRET_KEY = ""  # `startup` refuses to serve without one
+# Earlier keys: sessions and the secrets of tools stay readable after SECRET_KEY changed.
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 ROOT_URLCONF = "memory_project.urls"
@@ -342,6 +344,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "MemoryKindEnum": "memories.models.Memory.Kind",
+        "ToolKindEnum": "agents.models.AgentTool.ToolKind",
         "MemorySourceEnum": "memories.models.Memory.Source",
         "WriteSourceEnum": "conversations.sources.SOURCES",
         "SearchModeEnum": ["hybrid", "semantic", "keyword"],
@@ -396,6 +399,8 @@ LANGUAGE_PRICE_OUT = price("LANGUAGE_PRICE_OUT", 0.0)
 # Messages to people: docs/playbook.md, "Review alarm"
 PUBLIC_URL = env.str("PUBLIC_URL", default="")
 WEBHOOK_PRIVATE = env.bool("WEBHOOK_PRIVATE", default=False)
+# Tools of agents: docs/howto/agent-tools.md
+TOOL_HOSTS = env.list("TOOL_HOSTS", default=[])
 EMAIL_URL = env.str("EMAIL_URL", default="")
 if EMAIL_URL:
     globals().update(env.email_url_config(EMAIL_URL))
@@ -431,6 +436,8 @@ LOGGING = {
         "django_structlog": {"level": LOG_LEVEL},
         "celery": {"level": LOG_LEVEL},
         "httpx2": {"level": "WARNING"},
+        # What fails in a call of an MCP server becomes the tool's observation.
+        "mcp": {"level": "CRITICAL"},
     },
 }
 structlog.configure(

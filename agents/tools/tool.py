@@ -15,7 +15,10 @@ MAX_OBSERVATION = 20_000  # characters of a tool's answer
 
 @dataclass(frozen=True)
 class ToolArgument:
-    """`type` is a JSON Schema type: string, number, integer, boolean, object, array."""
+    """`type` is a JSON Schema type: string, number, integer, boolean, object, array.
+
+    It is empty if the argument of an MCP tool has several types.
+    """
 
     name: str
     type: str = "string"

@@ -23,6 +23,7 @@ VERBS = {
     ("post", "a collection"): {"create", "issue", "make", "start"},
     ("post", "a row"): {"append", "call", "prove", "set"},
     ("put", "a collection"): {"put"},
+    ("put", "a row"): {"put"},
     ("patch", "a row"): {"update"},
     ("delete", "a row"): {"delete", "remove", "revoke"},
 }

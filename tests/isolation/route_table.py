@@ -122,6 +122,9 @@ SESSION = f"{V1}/sessions/<session_key:key>"
 SUMMARY = f"{V1}/summaries/<str:summary_id>"
 AGENT_MEMORY = f"{V1}/agent-memory"
 CONVERSATION = f"{V1}/conversations/<str:conversation_id>"
+TOOLS = f"{V1}/agents/tools"
+TOOL = f"{TOOLS}/<str:name>"
+TOOL_SECRET = f"{V1}/agents/secrets/<str:name>"
 
 
 def filled(**more: Any) -> Given:
@@ -141,6 +144,10 @@ def about(**more: Any) -> Given:
     return lambda world: in_project(world) | filled(**more)(world)
 
 
+TOOL_BODY = {
+    "kind": "http",
+    "definition": {"method": "GET", "url": "https://tickets.example.com/all"},
+}
 MEMORY_BODY = about(content="A new memory of the team", memory_type="learning")
 
 TABLE = [
@@ -682,6 +689,23 @@ TABLE = [
         lowest=WRITER,
         is_private=True,
     ),
+    # Tools of agents
+    Route("GET", TOOLS, query=about()),
+    Route("POST", TOOLS, body=about(name="another", **TOOL_BODY), lowest=OWNER),
+    Route("GET", TOOL, ("tool",), query=about()),
+    Route("PUT", TOOL, ("tool",), about(**TOOL_BODY), lowest=OWNER),
+    Route("DELETE", TOOL, ("tool",), query=about(), lowest=OWNER),
+    # Its address is inside the network, so that nothing is sent.
+    Route("POST", f"{TOOL}/try", ("tool",), about(), lowest=OWNER),
+    Route("GET", TOOL_SECRET, ("tool_secret",), query=about(), lowest=OWNER),
+    Route(
+        "PUT",
+        TOOL_SECRET,
+        ("tool_secret",),
+        about(value="another value of it"),
+        lowest=OWNER,
+    ),
+    Route("DELETE", TOOL_SECRET, ("tool_secret",), query=about(), lowest=OWNER),
     # What every known caller may read
     Route("GET", "api/schema", lowest=None, stranger=200),
     Route("GET", "api/docs", lowest=None, stranger=200),

@@ -11,6 +11,8 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from ace.models import AceRun
+from agents.models import AgentTool, ToolSecret
+from agents.tools import encryption
 from common.caller import Role
 from jobs import runner
 from jobs.models import Job
@@ -277,6 +279,7 @@ def shared_part(api, project, mark):
     issued = {"name": mark, "role": "viewer", "projects": [str(project.pk)]}
     work = {"project_id": project.pk, "error": mark, "args": {mark: mark}}
     return {
+        **agent_tools(project, mark),
         "anonymous": anonymous_session(api, project),
         "entry": entry["entry"]["id"],
         "applied": entry["delta"]["id"],
@@ -290,6 +293,22 @@ def shared_part(api, project, mark):
         "failed_job": Job.objects.create(kind=mark, state="failed", **work).pk,
         "waiting_job": Job.objects.create(kind=mark, key=mark, **work).pk,
     }
+
+
+def agent_tools(project, mark):
+    """A tool and a secret; the tool's address is refused, so that nothing is sent."""
+    AgentTool.objects.create(
+        project=project,
+        kind="http",
+        name=mark,
+        description=mark,
+        definition={"method": "GET", "url": f"http://127.0.0.1/{mark}"},
+        groups=[mark],
+        states=[mark],
+    )
+    value = encryption.encrypt(f"{mark} value")
+    ToolSecret.objects.create(project=project, name=mark, encrypted_value=value)
+    return {"tool": mark, "tool_secret": mark}
 
 
 def a_deleted_project(client_of, mark):
