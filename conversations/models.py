@@ -16,6 +16,7 @@ from conversations.queries import (
     MessageQuerySet,
     OwnedQuerySet,
     SummaryQuerySet,
+    SwitchQuerySet,
 )
 from inference.embedding.vector import StoredVector
 from projects.models import Project
@@ -285,6 +286,8 @@ class MemorySwitch(models.Model):
     user_id = models.CharField(max_length=255, blank=True)
     is_enabled = models.BooleanField(default=True)
     updated_at = models.DateTimeField(auto_now=True)
+
+    objects = SwitchQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

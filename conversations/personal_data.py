@@ -21,6 +21,8 @@ from common.erasure.scope import ErasureScope
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
+    Invocation,
+    MemorySwitch,
     Message,
     MessageVector,
     Session,
@@ -36,7 +38,7 @@ AUTHOR_NAME = "names who did it: an agent, a key or an account"
 SERVICE_VALUE = "made by the service, of no text"
 
 
-def _conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
+def owner_conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
     """Return the conditions of the sessions and of the agent memories that are selected."""
     selection = dict(erasure.selection)
     scope = selection.get("scope") or {}
@@ -90,6 +92,11 @@ class ConversationErasure(ErasureHandler):
             Summary, _texts(Summary), deleted=("content",), derived=("content_tsv",)
         ),
         ErasableColumns(
+            Invocation,
+            rows_of(Invocation, "session", "session"),
+            deleted=("query", "summary", "result"),
+        ),
+        ErasableColumns(
             Session,
             rows_of(Session, "session"),
             deleted=("key", "user_id", "channel", "title", "metadata"),
@@ -98,6 +105,9 @@ class ConversationErasure(ErasureHandler):
             AgentMemory,
             rows_of(AgentMemory, "agent_memory"),
             deleted=("user_id", "profile", "soul", "constraints"),
+        ),
+        ErasableColumns(
+            MemorySwitch, rows_of(MemorySwitch, "memory_switch"), deleted=("user_id",)
         ),
         ErasableColumns(
             AgentMemoryChange,
@@ -128,7 +138,7 @@ class ConversationErasure(ErasureHandler):
     }
 
     def expand(self, erasure: ErasureScope) -> None:
-        of_sessions, of_users = _conditions(erasure)
+        of_sessions, of_users = owner_conditions(erasure)
         if of_sessions is not None:
             rows = Session.objects.filter(of_sessions, project_id=erasure.project_id)
             erasure.add("session", rows.values_list("pk", flat=True))
@@ -141,6 +151,8 @@ class ConversationErasure(ErasureHandler):
         if of_users is not None:
             kept = AgentMemory.objects.filter(of_users, project_id=erasure.project_id)
             erasure.add("agent_memory", kept.values_list("pk", flat=True))
+            off = MemorySwitch.objects.filter(of_users, project_id=erasure.project_id)
+            erasure.add("memory_switch", off.values_list("pk", flat=True))
 
     def is_large(self, erasure: ErasureScope) -> bool:
         rows = Session.objects.filter(pk__in=erasure.ids_of("session"))
@@ -151,6 +163,7 @@ class ConversationErasure(ErasureHandler):
         every: list[tuple[QuerySet[Any], str]] = [
             (Session.objects.all(), "session"),
             (AgentMemory.objects.all(), "agent_memory"),
+            (MemorySwitch.objects.all(), "memory_switch"),
         ]
         for rows, kind in every:
             chosen = rows.filter(pk__in=erasure.ids_of(kind)).order_by("pk")

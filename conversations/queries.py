@@ -61,6 +61,15 @@ class OwnedQuerySet(models.QuerySet[Any]):
         return rows
 
 
+class SwitchQuerySet(models.QuerySet[Any]):
+    """Rows of projects that have a user and no agent."""
+
+    def visible_to(self, caller: Caller, project: Project | None = None) -> Self:
+        """Return the rows that the caller may read; a bound key reads its user's own."""
+        rows = _of_projects(self, caller, project)
+        return rows.filter(user_id=caller.user_id) if caller.user_id else rows
+
+
 class InSessionQuerySet(models.QuerySet[Any]):
     """Rows of sessions that keyword and semantic search find."""
 

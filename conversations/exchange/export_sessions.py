@@ -16,6 +16,8 @@ from conversations.exchange.lines import FORMAT, LINES, VERSION
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
+    Invocation,
+    MemorySwitch,
     Message,
     Session,
     Summary,
@@ -42,13 +44,17 @@ def export_lines(project: Project, caller: Caller) -> Iterator[str]:
     for pair in _pairs(project, caller):
         agent_memories += 1
         yield from _pair_lines(pair)
+    for switch in MemorySwitch.objects.visible_to(caller, project).order_by("user_id"):
+        yield _line("memory_switch", switch)
     yield _line("end", {"sessions": sessions, "agent_memories": agent_memories})
 
 
 def _session_lines(session: Session) -> Iterator[str]:
     summaries = list(Summary.objects.light().filter(session=session).order_by("pk"))
     names = {summary.pk: summary.summary_id for summary in summaries}
+    invocations = Invocation.objects.filter(session=session).order_by("seq")
     session.summary_count = len(summaries)  # type: ignore[attr-defined]  # for its line
+    session.invocation_count = invocations.count()  # type: ignore[attr-defined]  # as above
     yield _line("session", session)
     for summary in summaries:
         summary.parent_name = names.get(summary.parent_id)
@@ -58,6 +64,8 @@ def _session_lines(session: Session) -> Iterator[str]:
         for message in page:
             message.leaf_name = names.get(message.leaf_id)
             yield _line("message", message)
+    for invocation in invocations.iterator(chunk_size=MAX_PAGE):
+        yield _line("invocation", invocation)
 
 
 def _pairs(project: Project, caller: Caller) -> Iterator[MemoryPair]:

@@ -1,12 +1,14 @@
 """The lines of an export of sessions; each is a JSON object with a `type`.
 
     header
-    session, its summaries, its messages by seq        for each session
-    agent_memory, its changes, the oldest first        for each agent and user
+    session, its summaries, messages and invocations by seq      for each session
+    agent_memory, its changes, the oldest first                  for each agent and user
+    memory_switch                                                for each user with a switch
     end
 
-A session line says how many summaries and messages follow it, and an agent memory how many
-changes, so that a file that was cut is found.
+A session line says how many summaries, messages and invocations follow it, and an agent
+memory how many changes, so that a file that was cut is found. A file of version 1 has no
+invocations and no switches.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from rest_framework import serializers
 from common.api.serializers import PlainSerializer
 from conversations.agent_memory import texts
 from conversations.agent_memory.constraints import MAX_CONSTRAINTS
+from conversations.invocations.record import MAX_INVOCATIONS
 from conversations.messages.append import MAX_EXTERNAL_ID
 from conversations.models import MAX_KEY, AgentMemoryChange, Message, Summary
 
-FORMAT, VERSION = "agent-memory-sessions", 1
+FORMAT, VERSION, OLDEST_VERSION = "agent-memory-sessions", 2, 1
 
 
 class LineText(serializers.CharField):
@@ -41,7 +44,7 @@ def _moment(*, is_optional: bool = False) -> serializers.DateTimeField:
 
 class HeaderLine(serializers.Serializer[Any]):
     format = serializers.ChoiceField([FORMAT])
-    version = serializers.IntegerField(min_value=VERSION, max_value=VERSION)
+    version = serializers.IntegerField(min_value=OLDEST_VERSION, max_value=VERSION)
 
 
 class SessionLine(PlainSerializer):
@@ -60,6 +63,9 @@ class SessionLine(PlainSerializer):
     snapshot_at = _moment(is_optional=True)
     summaries = _count(source="summary_count")
     messages = _count(source="last_seq")
+    has_memory = serializers.BooleanField(default=True)
+    scanned_invocation = _count(default=0)
+    invocations = _count(source="invocation_count", default=0)
 
 
 class SummaryLine(PlainSerializer):
@@ -92,6 +98,24 @@ class MessageLine(PlainSerializer):
     hidden_at = _moment(is_optional=True)
     redacted_at = _moment(is_optional=True)
     leaf = serializers.CharField(allow_null=True, source="leaf_name")
+
+
+class InvocationLine(PlainSerializer):
+    """An invocation; the run that made it is not exported."""
+
+    seq = serializers.IntegerField(min_value=1, max_value=MAX_INVOCATIONS)
+    query = LineText()
+    summary = LineText()
+    result = LineText()
+    created_at = _moment()
+    hidden_at = _moment(is_optional=True)
+
+
+class SwitchLine(PlainSerializer):
+    """Whether agents read and write memory for a user."""
+
+    user_id = LineText(max_length=255)
+    enabled = serializers.BooleanField(source="is_enabled")
 
 
 class AgentMemoryLine(PlainSerializer):
@@ -130,6 +154,8 @@ LINES: dict[str, type[serializers.Serializer[Any]]] = {
     "session": SessionLine,
     "summary": SummaryLine,
     "message": MessageLine,
+    "invocation": InvocationLine,
+    "memory_switch": SwitchLine,
     "agent_memory": AgentMemoryLine,
     "change": ChangeLine,
     "end": EndLine,

@@ -21,6 +21,8 @@ from conversations.formats.message import ChatMessage, MalformedMessage, read_pa
 from conversations.messages.append import build_row, prepare
 from conversations.models import (
     AgentMemoryChange,
+    Invocation,
+    MemorySwitch,
     Message,
     Session,
     Summary,
@@ -42,6 +44,8 @@ STATE = (
     "ended_at",
     "snapshot_version",
     "snapshot_at",
+    "has_memory",
+    "scanned_invocation",
 )
 
 Fields = dict[str, Any]
@@ -85,9 +89,12 @@ def restore_sessions(
     counts = RestoreCounts()
     reader = _LineReader(lines)
     reader.take("header")
-    while (line := reader.take("session", "agent_memory", "end")).kind != "end":
+    kinds = ("session", "agent_memory", "memory_switch", "end")
+    while (line := reader.take(*kinds)).kind != "end":
         if line.kind == "session":
             _restore_session(project, line, reader, counts, caller)
+        elif line.kind == "memory_switch":
+            _restore_switch(project, line)
         else:
             _restore_pair(project, line, reader, counts, caller)
         yield counts
@@ -150,6 +157,7 @@ def _restore_session(
     if rows.filter(user_id=fields["user_id"]).exists():
         reader.skip("summary", fields["summary_count"])
         reader.skip("message", fields["last_seq"])
+        reader.skip("invocation", fields["invocation_count"])
         counts.known_sessions += 1
         return
     counts.messages += _store_session(project, fields, reader, caller)
@@ -170,6 +178,9 @@ def _store_session(
     names = _store_summaries(session, lines, language)
     lines = reader.take_many("message", fields["last_seq"])
     _store_messages(session, lines, names, language)
+    _store_invocations(
+        session, reader.take_many("invocation", fields["invocation_count"])
+    )
     for name in STATE:
         setattr(session, name, fields[name])
     session.last_seq = fields["last_seq"]
@@ -242,6 +253,33 @@ def _store_messages(
             Message.objects.bulk_create(batch)
             batch = []
     Message.objects.bulk_create(batch)
+
+
+def _store_invocations(session: Session, lines: Iterator[ExportLine]) -> None:
+    seqs: set[int] = set()
+    rows: list[Invocation] = []
+    for line in lines:
+        if line.fields["seq"] in seqs:
+            raise BrokenExport(f"Line {line.number} repeats an invocation's seq.")
+        seqs.add(line.fields["seq"])
+        texts = {name: line.fields[name] for name in ("query", "summary", "result")}
+        rows.append(
+            Invocation(
+                session=session,
+                project_id=session.project_id,
+                **line.fields | _mask(session.project, texts),
+            )
+        )
+    Invocation.objects.bulk_create(rows, batch_size=BATCH)
+
+
+def _restore_switch(project: Project, line: ExportLine) -> None:
+    """Store the switch of a user who has none."""
+    MemorySwitch.objects.get_or_create(
+        project=project,
+        user_id=line.fields["user_id"],
+        defaults={"is_enabled": line.fields["is_enabled"]},
+    )
 
 
 def _message_of(

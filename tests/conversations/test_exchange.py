@@ -244,7 +244,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("kind", "fields"),
         [
-            ("header", {"version": 2}),
+            ("header", {"version": 3}),
             ("header", {"format": "zebra"}),
             ("session", {"key": "x" * 201}),
             ("session", {"last_active": "yesterday"}),

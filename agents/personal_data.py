@@ -1,0 +1,102 @@
+"""In a purge, delete a user's runs, and erase what other runs were told of purged memories.
+
+The tools and the secrets of a project are its owner's and stay.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from ace.personal_data import RunUnfinished
+from agents.models import AgentRun, AgentTool, ToolSecret
+from common.erasure.handlers import ErasableColumns, ErasureHandler, register, rows_of
+from common.erasure.redaction import json_redactor, redact
+from common.erasure.references import rows_referencing
+from common.erasure.scope import ErasureScope
+from conversations.models import Invocation
+from conversations.personal_data import owner_conditions
+
+# A run whose process was not alive for so long is over, whatever its status says.
+SILENCE = timedelta(minutes=2)
+BY_OWNER = "what an owner set for the tools of a project"
+JSON = json_redactor("action", "call_id", "is_error", "is_history")
+
+
+def _runs_told(erasure: ErasureScope) -> Any:
+    """Return the other runs that were given, or that stored, a memory of the purge."""
+    ids = list(erasure.ids_of("memory"))
+    of_project = AgentRun.objects.filter(project_id=erasure.project_id)
+    if not ids:
+        return of_project.none()
+    others = of_project.exclude(pk__in=erasure.ids_of("agent_run"))
+    return rows_referencing(others, ids, "memory", "learned")
+
+
+def _invocations_told(erasure: ErasureScope) -> Any:
+    runs = list(_runs_told(erasure).values_list("pk", flat=True))
+    return Invocation.objects.filter(run_id__in=runs)
+
+
+@register
+class AgentErasure(ErasureHandler):
+    erasable = (
+        ErasableColumns(
+            Invocation, _invocations_told, dict.fromkeys(("summary", "result"), redact)
+        ),
+        ErasableColumns(
+            AgentRun,
+            _runs_told,
+            {"steps": JSON, "pending_call": JSON, "answer": redact},
+        ),
+        ErasableColumns(
+            AgentRun,
+            rows_of(AgentRun, "agent_run"),
+            deleted=(
+                "conversation_id",
+                "user_id",
+                "request",
+                "error",
+                "memory",
+                "learned",
+            ),
+        ),
+    )
+    no_text = {
+        AgentRun: {
+            "agent_id": "names an agent",
+            "actor": "names the key or account that asked",
+        },
+        AgentTool: dict.fromkeys(
+            (
+                *("name", "description", "arguments", "definition"),
+                *("groups", "states"),
+            ),
+            BY_OWNER,
+        ),
+        ToolSecret: dict.fromkeys(("name", "encrypted_value"), BY_OWNER),
+    }
+
+    def expand(self, erasure: ErasureScope) -> None:
+        _, of_users = owner_conditions(erasure)
+        about = Q(session_id__in=erasure.ids_of("session"))
+        rows = AgentRun.objects.filter(
+            about if of_users is None else about | of_users,
+            project_id=erasure.project_id,
+        )
+        erasure.add("agent_run", rows.values_list("pk", flat=True))
+
+    def lock(self, erasure: ErasureScope) -> None:
+        """Refuse the purge while a process still appends steps to a run of the purge."""
+        chosen = AgentRun.objects.filter(pk__in=erasure.ids_of("agent_run"))
+        locked = list(chosen.order_by("pk").select_for_update(no_key=True))
+        alive = timezone.now() - SILENCE
+        at_work = AgentRun.RunStatus.RUNNING
+        if any(run.status == at_work and run.alive_at > alive for run in locked):
+            raise RunUnfinished(
+                "A run of the agent for this user is still in progress; try again when it "
+                "is finished."
+            )
