@@ -13,6 +13,7 @@ from common import replicas
 from common.caller import Role
 from context import file_graph, task_context
 from context import serializers as forms
+from memories.read.recalls import note_recalled
 
 
 class FileGraphView(ProjectView):
@@ -55,4 +56,5 @@ class TaskContextView(ProjectView):
                 cutoff=data["cutoff"],
             )
         )
+        note_recalled(item.hit.memory for item in context.memories)
         return Response(forms.TaskContextOut(context).data)

@@ -119,6 +119,8 @@ class Memory(models.Model):
     occurred_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     verified_at = models.DateTimeField(null=True, blank=True)
+    # When a question last found a fact or an episode, to the day.
+    recalled_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = models.PositiveIntegerField(default=1)
 
     similarity_hash = models.CharField(max_length=64, editable=False)

@@ -18,6 +18,7 @@ from memories.retention import (
     consolidation,
     erase,
     project_deletion,
+    prune,
 )
 from memories.store import quotas, search_columns
 from projects.models import Project
@@ -33,6 +34,7 @@ __all__ = [
     "erase",
     "forget_findings",
     "project_deletion",
+    "prune",
     "refresh_statistics",
 ]
 
@@ -57,6 +59,12 @@ def archive_expired() -> None:
 def compact() -> None:
     """Start the daily compaction of the projects that have it enabled."""
     compaction_policy.start_due()
+
+
+@shared_task
+def prune_unrecalled() -> None:
+    """Start the daily pruning of the projects that have it enabled."""
+    prune.start_due()
 
 
 @shared_task

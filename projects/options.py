@@ -243,6 +243,8 @@ class AgentSettings(SettingsSection):
     token_budget: Annotated[int, Field(ge=500, le=1_000_000)] = 16_000
     # Minutes of silence after which a conversation counts as ended.
     conversation_timeout: Annotated[int, Field(ge=1, le=10_080)] = 30
+    # Days until a fact or an episode that no question has found is archived; None: never.
+    prune_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     # The project's own templates, by name; the others come from `agents/prompt/templates`.
     templates: dict[TemplateName, Annotated[str, Field(max_length=10_000)]] = {}
 

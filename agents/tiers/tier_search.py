@@ -15,6 +15,7 @@ from inference.embedding import active_model
 from inference.embedding.vector import Vector, normalise
 from inference.errors import BadAnswer, InferenceError
 from memories.queries import Filters
+from memories.read.recalls import note_recalled
 from memories.read.search import Cutoff, MemorySearch, SearchResult, find
 from memories.scopes import Scope
 from projects.models import Project
@@ -72,7 +73,9 @@ def search_tier(
         min_score=asked.min_score,
         extra_scopes=_scopes(project, user_id, asked.session),
     )
-    return find(project, request, caller, vector)
+    result = find(project, request, caller, vector)
+    note_recalled(hit.memory for hit in result.hits)
+    return result
 
 
 def vector_of(embedding: Sequence[float]) -> Future[Vector]:

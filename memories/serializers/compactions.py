@@ -15,6 +15,25 @@ class CompactionsQuery(InProject, PageQuery):
     pass
 
 
+class PlanQuery(InProject):
+    prune_after_days = serializers.IntegerField(
+        min_value=1,
+        max_value=36_500,
+        required=False,
+        help_text="Show what a pruning after so many days would archive; by default the "
+        "setting `agents.prune_after_days`.",
+    )
+
+
+class PruningOut(serializers.Serializer[Any]):
+    """The facts and episodes that no question has found for long."""
+
+    count = serializers.IntegerField(help_text="How many a pass would archive now.")
+    ids = serializers.ListField(
+        child=serializers.UUIDField(), help_text="The oldest of them, 100 at most."
+    )
+
+
 class GroupOut(serializers.Serializer[Any]):
     """Memories that would be compacted into one."""
 
@@ -34,6 +53,9 @@ class PlanOut(serializers.Serializer[Any]):
     policy = serializers.DictField()
     groups = GroupOut(many=True)
     more = serializers.BooleanField()
+    unrecalled = PruningOut(
+        help_text="What a pruning would archive now; none if it is off."
+    )
 
 
 class CompactionOut(serializers.ModelSerializer[MemoryChange]):

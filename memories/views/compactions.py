@@ -13,7 +13,7 @@ from access.project_view import ProjectView
 from access.serializers import JobOut
 from common.api.serializers import InProject, page_of
 from common.caller import Role
-from memories.retention import compact, compaction_policy
+from memories.retention import compact, compaction_policy, prune
 from memories.serializers import compactions as forms
 from memories.store import quotas
 
@@ -23,12 +23,16 @@ MAX_GROUPS = 100  # maximum number of groups in the answer
 class CompactionPlanView(ProjectView):
     @extend_schema(
         operation_id="compactions_plan",
-        parameters=[InProject],
+        parameters=[forms.PlanQuery],
         responses=forms.PlanOut,
     )
     def get(self, request: Request) -> Response:
-        """Show what the project's policy would compact now. Nothing is changed."""
-        project = self.project(self.query(InProject))
+        """Show what the project's policy would compact and prune now. Nothing is changed."""
+        data = self.query(forms.PlanQuery)
+        project = self.project(data)
+        pruned = prune.plan_pruning(
+            project, self.caller, data.get("prune_after_days")
+        ).values_list("pk", flat=True)
         groups = list(
             islice(compaction_policy.plan(project, self.caller), MAX_GROUPS + 1)
         )
@@ -36,6 +40,7 @@ class CompactionPlanView(ProjectView):
             "policy": project.options.compaction.model_dump(),
             "groups": groups[:MAX_GROUPS],
             "more": len(groups) > MAX_GROUPS,
+            "unrecalled": {"count": pruned.count(), "ids": list(pruned[:MAX_GROUPS])},
         }
         return Response(forms.PlanOut(plan).data)
 

@@ -12,6 +12,7 @@ from access.project_view import ProjectView
 from common import replicas
 from common.api.serializers import represent
 from common.caller import Role
+from memories.read.recalls import note_recalled
 from memories.read.search import find
 from memories.serializers import search as search_forms
 from search import search
@@ -36,6 +37,7 @@ class SearchView(ProjectView):
         answer = replicas.read_from_replica(
             lambda: find(project, search_request, self.caller, vector)
         )
+        note_recalled(hit.memory for hit in answer.hits)
         if asked := data.get("fields"):
             context = {"fields": asked}
             return Response(search_forms.SearchAnswer(answer, context=context).data)
