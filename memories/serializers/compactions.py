@@ -25,7 +25,7 @@ class PlanQuery(InProject):
     )
 
 
-class PruningOut(serializers.Serializer[Any]):
+class PrunePlan(serializers.Serializer[Any]):
     """The facts and episodes that no question has found for long."""
 
     count = serializers.IntegerField(help_text="How many a pass would archive now.")
@@ -53,7 +53,7 @@ class PlanOut(serializers.Serializer[Any]):
     policy = serializers.DictField()
     groups = GroupOut(many=True)
     more = serializers.BooleanField()
-    unrecalled = PruningOut(
+    unrecalled = PrunePlan(
         help_text="What a pruning would archive now; none if it is off."
     )
 
