@@ -30,6 +30,8 @@ MAX_TOKENS = 4_000  # of one answer
 # The characters after a decision that are read and dropped. A model that ends there counts
 # its tokens; one that goes on is left.
 MAX_DROPPED = 400
+# The characters of one answer that are read, whatever the server takes for a token.
+MAX_ANSWER = 100_000
 
 
 class TurnStopped(Exception):
@@ -51,6 +53,9 @@ class ModelTurn:
     ) -> None:
         self._should_stop = should_stop
         self._is_cut = False
+        self._size = self._dropped = (
+            0  # characters of the answer; those after its decision
+        )
         self._reader: DecisionReader = TextReader()
         calling: dict[str, Sequence[Mapping[str, object]]] = {}
         if options.protocol == "tools":
@@ -81,16 +86,13 @@ class ModelTurn:
 
         Raises InferenceError, and TurnStopped between two pieces.
         """
-        dropped = 0
         with closing(self._chat.pieces()) as pieces:
             for piece in pieces:
                 if self._should_stop():
                     raise TurnStopped
-                if self._reader.is_decided:
-                    dropped += _size_of(piece)
-                    if dropped > MAX_DROPPED:
-                        break
                 yield from self._read(piece)
+                if self._is_enough(piece):
+                    break
         yield from self._reader.finish()
 
     def _read(self, piece: ChatPiece) -> Sequence[SpokenPiece]:
@@ -98,11 +100,21 @@ class ModelTurn:
             self._is_cut = piece.reason == CUT_OFF and not self._reader.is_decided
         return self._reader.read(piece)
 
+    def _is_enough(self, piece: ChatPiece) -> bool:
+        """Return whether the rest of the answer makes no difference, or is too much."""
+        self._size += _size_of(piece)
+        if self._reader.is_decided:
+            self._dropped += _size_of(piece)
+            return self._dropped > MAX_DROPPED
+        self._is_cut = self._is_cut or self._size > MAX_ANSWER
+        return self._size > MAX_ANSWER
+
     def decide(self) -> ModelDecision:
         """Return the decision; raise UnreadableAnswer."""
         if self._is_cut:
             raise UnreadableAnswer(
-                f"the answer was cut off after {MAX_TOKENS:,} tokens; write a shorter one."
+                "the answer was cut off, because it is too long; write a shorter one, of"
+                f" at most {MAX_TOKENS:,} tokens."
             )
         return self._reader.decide()
 

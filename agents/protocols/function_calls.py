@@ -65,6 +65,7 @@ class _Content:
         # What may be a label, or space before more text, or a text without a label.
         self._held = ""
         self._is_line_start = True  # whether what is held begins a line
+        self._searched = 0  # characters of what is held that begin no label
         self._is_plain = False
 
     def add(self, text: str) -> Iterator[SpokenPiece]:
@@ -79,7 +80,7 @@ class _Content:
     def _find_first_label(self) -> None:
         start = self._held.lstrip()
         if start.startswith(THOUGHT_LABEL):
-            self.kind, self._is_line_start = THOUGHT, False
+            self.kind, self._is_line_start, self._searched = THOUGHT, False, 0
             self._held = start.removeprefix(THOUGHT_LABEL)
         elif not any(
             label.startswith(start) or start.startswith(label)
@@ -105,6 +106,7 @@ class _Content:
 
     def _say(self, end: int) -> Iterator[SpokenPiece]:
         said, self._held = self._held[:end], self._held[end:]
+        self._searched = 0
         if not self.texts[self.kind]:
             said = said.lstrip()
         if said:
@@ -114,13 +116,14 @@ class _Content:
 
     def _find_label(self, label: str) -> int | None:
         """Return where the first line of what is held begins with the label."""
-        at = self._held.find(label)
+        at = self._held.find(label, self._searched)
         while at >= 0:
             start = self._held.rfind("\n", 0, at) + 1
             is_line = start > 0 or self._is_line_start
             if is_line and not self._held[start:at].strip():
                 return at
             at = self._held.find(label, at + 1)
+        self._searched = max(len(self._held) - len(label), 0)
         return None
 
 

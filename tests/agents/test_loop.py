@@ -327,8 +327,19 @@ class TestTools:
 
         events = run(given)
 
-        assert "cut off after 4,000 tokens" in observations(events)[0]
+        assert "the answer was cut off" in observations(events)[0]
         assert events[-1].answer == "42"
+
+    @pytest.mark.parametrize("protocol", ["text", "tools"])
+    def test_an_answer_without_an_end_is_an_observation(self, given, model, protocol):
+        endless = say("Thought: " + "word\n" * 2_000_000, piece=5_000)
+        model.script(endless, say(DONE))
+
+        events = run(given, options=AgentSettings(protocol=protocol))
+
+        assert "the answer was cut off" in observations(events)[0]
+        assert events[-1].answer == "42"
+        assert endless.left.wait(5)
 
     def test_a_call_that_is_whole_before_the_cut_is_taken(self, given, model):
         model.script(say(SEARCH + "\nObs", reason="length"), say(DONE))

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from ace.rules import classify, evidence, lessons, task, task_tags, unresolved_errors
 from ace.rules.files import file_links, file_paths
 from ace.rules.outcome import task_outcome
+from agents.protocols.decision import UnreadableAnswer
+from agents.protocols.function_calls import FunctionCallReader, FunctionNames
+from agents.protocols.text import TextReader
+from agents.steps import AgentStep
 from agents.tiers import instruction_shape, personal_data_check
+from agents.working_memory import WorkingMemory
 from common.text import (
     literals,
     normalise,
@@ -25,9 +30,13 @@ from common.text.contradiction import disagreement, rule_opposition
 from common.text.danger import detect, foreign_language
 from common.text.json_secrets import JsonMasker
 from common.text.supply import changes, sources
+from inference.errors import InferenceError
+from inference.language import chat_answer
+from inference.language.chat_pieces import ChatText
 from memories.store import memory_types
 from playbook.exchange import ace_format, managed_block
 from playbook.rule_text import entry_line, merge_texts, text_gates
+from projects.options import AgentSettings
 from search import parse_query, tokenise
 
 # Pieces to which the functions react.
@@ -126,6 +135,36 @@ def compare(text: str) -> None:
     word_diff.diff_words(text, other)
 
 
+def read_decision(text: str) -> None:
+    """Read what a model says, each way, in pieces of eight characters."""
+    calls = FunctionCallReader(FunctionNames([]))
+    for reader in (TextReader(), calls):
+        for start in ("Thought: ", text, "\nAction: a\nArgs: {", text):
+            for at in range(0, len(start), 8):
+                reader.read(ChatText(start[at : at + 8]))
+        reader.finish()
+        try:
+            reader.decide()
+        except UnreadableAnswer:
+            pass
+
+
+def read_chat(text: str) -> None:
+    content = text.encode("utf-8", "replace")
+    for chunks in ([content], [b"data: ", content, b"\n\n"], [b"{", content]):
+        try:
+            list(chat_answer.read_chat(chunks))
+        except InferenceError:
+            pass
+
+
+def condense_steps(text: str) -> None:
+    memory = WorkingMemory()
+    for step in (AgentStep(text, "a", {"q": text}, text), AgentStep("", "a", {}, "")):
+        memory.append(step)
+    memory.condense(AgentSettings(working_memory_threshold=200, keep_last_steps=1))
+
+
 # They read 4,096 characters in more than 10 ms.
 HEAVY = frozenset(
     {
@@ -137,6 +176,8 @@ HEAVY = frozenset(
             "memory_type",
             "reflect",
             "is_instruction",
+            "read_decision",
+            "condense_steps",
         ),
     }
 )
@@ -172,4 +213,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "reflect": reflect,
     "find_personal_data": personal_data_check.find_personal_data,
     "is_instruction": instruction_shape.is_instruction,
+    "read_decision": read_decision,
+    "read_chat": read_chat,
+    "condense_steps": condense_steps,
 }
