@@ -5,7 +5,7 @@ The lessons come later, from the reflector (`ace.reflect.episode_lessons`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,18 +22,22 @@ MAX_ARGUMENTS, MAX_ERROR = 300, 200  # characters of one step
 
 @dataclass(frozen=True)
 class EpisodeSource:
-    """Where an episode comes from: the user, the conversation, and what else to keep."""
+    """Where an episode comes from: the user, the conversation, and what else to keep.
+
+    `steps` are the key actions, if the calls of the task are not.
+    """
 
     user_id: str = ""
     conversation_id: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    steps: Sequence[str] = ()
 
 
 def shape(
     draft: Draft, task: Task, outcome: TaskOutcome, source: EpisodeSource
 ) -> Draft:
     """Return the draft of a finished task as the draft of an episode."""
-    steps = list(map(_step, task.calls[:MAX_STEPS]))
+    steps = list(source.steps or map(_step, task.calls))[:MAX_STEPS]
     said = _outcome(task, outcome)
     return replace(
         draft,

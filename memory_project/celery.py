@@ -42,6 +42,10 @@ app.conf.update(
             "task": "conversations.tasks.retain",
             "schedule": 3600,
         },
+        "agent-conversations": {
+            "task": "agents.tasks.end_idle_conversations",
+            "schedule": 60,
+        },
         "playbook-tidying": {"task": "playbook.tasks.tidy", "schedule": 3600},
         "playbook-exposures": {
             "task": "playbook.tasks.forget_exposures",

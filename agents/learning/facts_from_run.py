@@ -1,0 +1,66 @@
+"""Store the facts that the words of a run prove, once for each run and quote."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from typing import Any
+
+from agents.learning import fact_candidates, run_texts
+from agents.learning.fact_candidates import TOOL, USER, FoundFacts, SourceText
+from agents.learning.fact_store import FactOwner, commit_facts, prepare_facts
+from agents.models import AgentRun
+from common.caller import Caller
+from common.db import write
+from memories.store.write import Batch
+from projects import model_access
+
+# The key of `AgentRun.learned` that says that facts were looked for.
+DONE = "has_scanned"
+
+
+def is_enabled(run: AgentRun) -> bool:
+    """Whether facts are looked for: the project wants it and may call the model."""
+    options = run.project.options.agents
+    return options.enable_auto_fact_extraction and model_access.is_enabled(run.project)
+
+
+def learn_facts(run: AgentRun, owner: FactOwner, caller: Caller) -> None:
+    """Look for facts in a run and store them, unless that has been done.
+
+    All facts and the record of them are one transaction. Raises InferenceError.
+    """
+    if DONE in run.learned:
+        return
+    found = fact_candidates.find_facts(run.project, texts_of(run))
+    metadata = {"run_id": str(run.pk)}
+    batch = prepare_facts(run.project, found.facts, owner, caller, metadata)
+    run.learned = _store(run.pk, batch, found)
+
+
+def texts_of(run: AgentRun) -> list[SourceText]:
+    """Return the user's question and the results of tools, which other texts do not prove.
+
+    What memory tools answer is known already, and errors are no facts.
+    """
+    results = [
+        SourceText(f"result {number} of {step.action}", step.observation, TOOL)
+        for number, step in enumerate(run_texts.calls_of(run), start=1)
+        if step.action not in run_texts.MEMORY_TOOLS and not step.is_error
+    ]
+    return [SourceText("the user's words", run_texts.question_of(run), USER), *results]
+
+
+@write
+def _store(run_id: uuid.UUID, batch: Batch, found: FoundFacts) -> dict[str, Any]:
+    # Another worker may have learned from the run meanwhile; the lock excludes it.
+    locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run_id)
+    if DONE not in locked.learned:
+        ids, refused = commit_facts(batch)
+        locked.learned["facts"] = ids
+        locked.learned[DONE] = True
+        earlier = Counter(locked.learned.get("refused", {}))
+        locked.learned["refused"] = dict(earlier + found.refused + refused)
+        locked.save(update_fields=["learned"])
+    learned: dict[str, Any] = locked.learned
+    return learned
