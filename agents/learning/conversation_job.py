@@ -33,6 +33,7 @@ from conversations.models import Invocation, Session
 from conversations.sessions.lookup import lock_session
 from inference.errors import InferenceError
 from jobs import runner
+from memories.store.admission import lock_quotas
 from memories.store.write import Batch
 from projects import model_access
 from projects.models import Project
@@ -148,6 +149,7 @@ def _store(
     session: Session, last: int, batch: Batch, found: FoundFacts
 ) -> tuple[list[str], Counter[str]]:
     """Store the facts and the place up to which was scanned, in one transaction."""
+    lock_quotas(batch.project)
     locked = lock_session(session)
     if locked.scanned_invocation >= last:
         return [], Counter()  # another worker was faster

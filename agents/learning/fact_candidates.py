@@ -62,20 +62,20 @@ class FoundFacts:
     refused: Counter[str] = field(default_factory=Counter)
 
 
-class FactAnswer(BaseModel):
+class FoundFact(BaseModel):
     content: str
     quote: str
 
 
-class FactsAnswer(BaseModel):
-    facts: list[FactAnswer]
+class FactList(BaseModel):
+    facts: list[FoundFact]
 
 
 def find_facts(project: Project, texts: Sequence[SourceText]) -> FoundFacts:
     """Ask the model for facts and check each of them. Raises InferenceError."""
     fenced = [FencedText(each.name, each.text) for each in texts if each.text.strip()]
     answer = model_question.ask(
-        project, "facts", fenced, FactsAnswer, max_tokens=MAX_TOKENS
+        project, "facts", fenced, FactList, max_tokens=MAX_TOKENS
     )
     found = FoundFacts()
     for fact in answer.facts:
@@ -83,7 +83,7 @@ def find_facts(project: Project, texts: Sequence[SourceText]) -> FoundFacts:
     return found
 
 
-def _check(answer: FactAnswer, texts: Sequence[SourceText], found: FoundFacts) -> None:
+def _check(answer: FoundFact, texts: Sequence[SourceText], found: FoundFacts) -> None:
     content, quote = _fold(answer.content), _fold(answer.quote)
     source = _source_of(content, quote, texts)
     reason = _refusal(content, quote, source)

@@ -12,6 +12,7 @@ from agents.learning.fact_store import FactOwner, commit_facts, prepare_facts
 from agents.models import AgentRun
 from common.caller import Caller
 from common.db import write
+from memories.store.admission import lock_quotas
 from memories.store.write import Batch
 from projects import model_access
 
@@ -53,6 +54,7 @@ def texts_of(run: AgentRun) -> list[SourceText]:
 
 @write
 def _store(run_id: uuid.UUID, batch: Batch, found: FoundFacts) -> dict[str, Any]:
+    lock_quotas(batch.project)
     # Another worker may have learned from the run meanwhile; the lock excludes it.
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run_id)
     if DONE not in locked.learned:

@@ -125,7 +125,8 @@ def _learn_facts(
     try:
         facts_from_run.learn_facts(run, owner, caller)
     except InferenceError as error:
-        if error.retryable and job.job.attempts < ATTEMPTS:
+        is_last = job.job.attempts >= ATTEMPTS
+        if model_question.may_answer_later(error) and not is_last:
             _note(run, {"error": error.detail})
             raise model_question.retry(error) from error
         return error

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from inference.errors import InferenceError
+from inference.errors import BadAnswer, InferenceError
 from inference.language import client, prompts
 from inference.language.client import Question
 from inference.language.fence import FencedText, fence_texts, keep_ends
@@ -48,7 +48,12 @@ def ask(
     return client.ask(question, shape, account).value
 
 
+def may_answer_later(error: InferenceError) -> bool:
+    """Whether another attempt may help; an unusable answer may be a better one next time."""
+    return error.retryable or isinstance(error, BadAnswer)
+
+
 def retry(error: InferenceError) -> job_errors.Later | job_errors.Permanent:
     """Return the error with which a job tries again, or gives up, after the model's error."""
-    kind = job_errors.Later if error.retryable else job_errors.Permanent
+    kind = job_errors.Later if may_answer_later(error) else job_errors.Permanent
     return kind(f"language model: {error.detail}")

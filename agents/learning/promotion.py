@@ -24,6 +24,7 @@ from memories.lifecycle import derive, promote
 from memories.lifecycle.derive import Derivation
 from memories.models import Memory
 from memories.scopes import Scope
+from memories.store.admission import lock_quotas
 from memories.store.quotas import QuotaExceeded
 
 # The share of a fact's key words that an answer must have.
@@ -98,6 +99,7 @@ def _promote(session: Session, fact: Memory, target: Scope) -> list[str]:
 
 @write
 def _commit(session: Session, fact: Memory, derivation: Derivation) -> list[str]:
+    lock_quotas(derivation.project)
     lock_session(session)  # another worker may promote the same fact
     scope = derivation.draft.scope
     assert scope

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pydantic import BaseModel
 
 from agents.learning import model_question, run_texts
@@ -18,9 +20,13 @@ MAX_TOKENS = 600  # of the model's answer
 MAX_QUESTION, MAX_DID, MAX_RESULT = 400, 800, 800  # characters of each part
 MAX_CALLS = 8  # calls that a summary without the model names
 MAX_VALUES, MAX_VALUE = 4, 60  # literals of one call, and the characters of each
+# The parts of a summary, which none of its texts may begin.
+_FORGED = re.compile(
+    r"\b(?:the )?(?:user asked|agent|result|summary)\s{0,3}:", re.IGNORECASE
+)
 
 
-class InvocationAnswer(BaseModel):
+class DescribedInvocation(BaseModel):
     did: str
     result: str
 
@@ -48,13 +54,14 @@ def _by_model(run: AgentRun) -> tuple[str, str] | None:
     texts = _texts(run)
     try:
         answer = model_question.ask(
-            run.project, "invocation", texts, InvocationAnswer, max_tokens=MAX_TOKENS
+            run.project, "invocation", texts, DescribedInvocation, max_tokens=MAX_TOKENS
         )
     except InferenceError:
         return None
-    parts = _line(answer.did, MAX_DID), _line(answer.result, MAX_RESULT)
     known = "\n".join(each.text for each in texts)
-    return parts if all(_is_usable(part, known) for part in parts) else None
+    if not (_is_usable(answer.did, known) and _is_usable(answer.result, known)):
+        return None
+    return _line(answer.did, MAX_DID), _line(answer.result, MAX_RESULT)
 
 
 def _texts(run: AgentRun) -> list[FencedText]:
@@ -74,10 +81,10 @@ def _describe(step: AgentStep) -> str:
 
 
 def _is_usable(text: str, known: str) -> bool:
-    """Whether a line of the model has words, gives no orders, and invents no literal."""
-    if not text or not secrets.is_clean(text):
+    """Whether a text of the model has words, gives no orders, and invents no literal."""
+    if not text.strip() or not secrets.is_clean(text):
         return False
-    if "[neutralised:" in text or instruction_shape.is_instruction(text):
+    if _FORGED.search(text) or instruction_shape.is_instruction(text):
         return False
     return all(literal in known for literal in literals.find_literals(text))
 

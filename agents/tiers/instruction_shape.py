@@ -58,9 +58,15 @@ _DUTY = re.compile(
     re.IGNORECASE,
 )
 _FROM_NOW = re.compile(
-    r"\b(?:from now on|until further notice|without (?:asking|confirmation|approval|a"
-    r" confirmation|telling|informing)|no (?:confirmation|approval) (?:is )?(?:needed"
+    r"\b(?:from now on|until further notice|without (?:asking|telling|informing|(?:an? |any"
+    r" |further )?(?:confirmation|approval|review|questions?|person|human))|no (?:confirmation|approval) (?:is )?(?:needed"
     r"|required|necessary))\b",
+    re.IGNORECASE,
+)
+# A permission of the agent is no fact, whoever reports it.
+_GRANT = re.compile(
+    rf"\b(?:authori[sz]e[sd]?|allow(?:s|ed)?|permit(?:s|ted)?|empower(?:s|ed)?|entitle[sd]?"
+    rf"|enables?|enabled|lets?) {_READER} to\b",
     re.IGNORECASE,
 )
 # What somebody wants of the agent; only the user's own words may say it.
@@ -77,7 +83,7 @@ def is_instruction(text: str, *, is_users_word: bool = False) -> bool:
     With `is_users_word`, a text may report what the user wants of the agent.
     """
     plain = drop_invisible(text)
-    if _FORGED.search(plain) or _DUTY.search(plain) or _FROM_NOW.search(plain):
+    if any(each.search(plain) for each in (_FORGED, _DUTY, _GRANT, _FROM_NOW)):
         return True
     if not is_users_word and _WISH.search(plain):
         return True

@@ -23,14 +23,24 @@ def over_quota(
     Call this function in the transaction of the write. The function locks the row of the
     project, so that two writers of a project cannot exceed a quota together.
     """
-    if project.options.quotas == QuotaSettings():
+    if not lock_quotas(project):
         return {}
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     tracker = QuotaTracker(project, len(drafts))
     refusals = {position: tracker.admit(draft) for position, draft in drafts.items()}
     if any(quota.is_reached for quota in tracker.quotas.values()):
         quotas.consolidate_later(project)
     return {position: refusal for position, refusal in refusals.items() if refusal}
+
+
+def lock_quotas(project: Project) -> bool:
+    """Lock the project's row if it has quotas; return whether it has.
+
+    A transaction that locks a session or a run, and then writes memories, calls this first.
+    """
+    if project.options.quotas == QuotaSettings():
+        return False
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    return True
 
 
 class QuotaTracker:
