@@ -7,6 +7,9 @@ from typing import Any
 
 from agents.protocols.function_calls import FunctionNames
 from agents.tools.tool import Tool, ToolArgument
+from common.text.quote import safe_line
+
+MAX_DESCRIPTION = 1_024  # characters that hosted endpoints take
 
 
 def describe_functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
@@ -17,7 +20,7 @@ def describe_functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
             "type": "function",
             "function": {
                 "name": names.function_name(tool.name),
-                "description": tool.description,
+                "description": _describe(tool.description),
                 "parameters": _parameters(tool.arguments),
             },
         }
@@ -28,9 +31,21 @@ def describe_functions(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 def _parameters(arguments: Sequence[ToolArgument]) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {
-            each.name: {"type": each.type, "description": each.description}
-            for each in arguments
-        },
+        "properties": {each.name: _schema_of(each) for each in arguments},
         "required": [each.name for each in arguments if each.required],
     }
+
+
+def _schema_of(argument: ToolArgument) -> dict[str, Any]:
+    """Return the JSON Schema of an argument; one with several types names none."""
+    schema: dict[str, Any] = {"description": _describe(argument.description)}
+    if argument.type:
+        schema["type"] = argument.type
+    if argument.type == "array":
+        schema["items"] = {}  # hosted endpoints refuse an array without it
+    return schema
+
+
+def _describe(description: str) -> str:
+    """Return a description that gives no orders, because an MCP server may write it."""
+    return safe_line(description, MAX_DESCRIPTION)

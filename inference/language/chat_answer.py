@@ -99,8 +99,8 @@ class _ChunkReader:
             raise BadAnswer("The language model's answer is not JSON.") from error
         if not isinstance(value, dict):
             raise BadAnswer("The language model's answer is not a JSON object.")
-        if value.get("error"):
-            raise self.error_of(value["error"])
+        if value.get("error") or value.get("object") == "error":
+            raise self.error_of(value.get("error") or value)
         return value
 
     def error_of(self, error: Any) -> InferenceError:

@@ -213,6 +213,8 @@ class TestFunctions:
             arguments = (
                 ToolArgument("q", "string", "words"),
                 ToolArgument("n", "integer", "how many", required=False),
+                ToolArgument("tags", "array", required=False),
+                ToolArgument("any", "", "x" * 3_000 + "\u202e", required=False),
             )
             asks_first = False
 
@@ -226,6 +228,8 @@ class TestFunctions:
                 "properties": {
                     "q": {"type": "string", "description": "words"},
                     "n": {"type": "integer", "description": "how many"},
+                    "tags": {"type": "array", "items": {}, "description": ""},
+                    "any": {"description": "x" * 1_023 + "…"},
                 },
                 "required": ["q"],
             },

@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
 
@@ -20,7 +21,12 @@ from inference.errors import (
 )
 from inference.language import attempts, chat, language_model
 from inference.language.budget import DailyBudget
-from inference.language.chat_pieces import ChatEnd, ChatText, FunctionCallPiece
+from inference.language.chat_pieces import (
+    ChatEnd,
+    ChatRequest,
+    ChatText,
+    FunctionCallPiece,
+)
 from inference.language.fake import ScriptedChat, script_chat
 from inference.models import ModelCall
 from tests.agents.conftest import model as model
@@ -127,6 +133,22 @@ class TestAnswers:
         model.script(say("abc", reason="length"))
 
         assert ask(account)[-1].reason == "length"
+
+
+class TestConcurrency:
+    def test_turns_at_the_same_time_get_their_own_answers(self, model):
+        model.respond = lambda body: say(body["messages"][0]["content"] * 50, piece=7)
+        provider = language_model.from_settings()
+
+        def chat_about(word):
+            request = ChatRequest([{"role": "user", "content": word}], 50)
+            return text_of(provider.chat(request, timeout=20))
+
+        words = [f"word{number} " for number in range(12)]
+        with ThreadPoolExecutor(12) as pool:
+            answers = list(pool.map(chat_about, words))
+
+        assert answers == [word * 50 for word in words]
 
 
 class TestForms:

@@ -169,6 +169,12 @@ class TestAnswers:
 
         assert "bad key [key]" in caught.value.detail
 
+    def test_an_error_without_a_member_of_its_own_is_raised(self):
+        content = b'data: {"object": "error", "message": "out of memory"}\n\n'
+
+        with pytest.raises(ProviderDown, match="out of memory"):
+            list(read_chat([content]))
+
     def test_an_error_of_too_many_requests_is_known(self):
         with pytest.raises(RateLimitError):
             list(read_chat([b'data: {"error": {"message": "slow", "code": 429}}\n\n']))
