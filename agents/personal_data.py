@@ -72,7 +72,7 @@ class AgentErasure(ErasureHandler):
         },
         AgentTool: dict.fromkeys(
             (
-                *("name", "description", "arguments", "definition"),
+                *("name", "description", "arguments", "definition", "listing"),
                 *("groups", "states"),
             ),
             BY_OWNER,

@@ -12,12 +12,15 @@ from django.utils import timezone
 
 from access.models import ApiKey, IdempotencyKey
 from ace.models import AceRun, Reflection
+from agents.models import AgentRun, AgentTool, ToolSecret
 from audit.models import AuditEvent
 from common.caller import Role
 from context.models import DigestConfig
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
+    Invocation,
+    MemorySwitch,
     Message,
     MessageVector,
     Session,
@@ -172,6 +175,51 @@ def an_entry(project):
     return make
 
 
+def agent_rows(project, session):
+    """An invocation, a switch, a run, a tool and a secret."""
+    texts = dict.fromkeys(("query", "summary", "result"), HOSTILE)
+    step = {"thought": HOSTILE, "action": SCRIPT, "arguments": TREE}
+    call = step | {"observation": HOSTILE}
+    return [
+        Invocation.objects.create(
+            session=session, project_id=project.pk, seq=1, **texts
+        ),
+        MemorySwitch.objects.create(
+            project=project, user_id=cut(255), is_enabled=False
+        ),
+        AgentRun.objects.create(
+            project=project,
+            session_id=session.pk,
+            conversation_id=cut(200),
+            user_id=cut(255),
+            agent_id=cut(255),
+            actor=cut(200),
+            request={"question": SCRIPT, "history": [call]},
+            steps=[call],
+            pending_call=step,
+            answer=HOSTILE,
+            error={"type": "agent-error", "message": HOSTILE},
+            memory=TREE,
+            learned=TREE,
+            status="failed",
+        ),
+        AgentTool.objects.create(
+            project=project,
+            kind="http",
+            name=cut(64),
+            description=HOSTILE,
+            arguments=[TREE],
+            definition=TREE,
+            groups=[SCRIPT],
+            states=[SCRIPT],
+            listing=TREE,
+        ),
+        ToolSecret.objects.create(
+            project=project, name=cut(64), encrypted_value=SCRIPT
+        ),
+    ]
+
+
 def session_rows(project):
     """A session with one message of every part, its leaf, and the notes of its agent."""
     session = Session.objects.create(
@@ -235,6 +283,7 @@ def session_rows(project):
         session,
         summary,
         message,
+        *agent_rows(project, session),
         MessageVector.objects.create(message=message, **vector),
         SummaryVector.objects.create(summary=summary, **vector),
         AgentMemory.objects.create(
