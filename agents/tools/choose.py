@@ -8,7 +8,9 @@ from agents.models import AgentTool
 from agents.tools.definitions import DEFAULT_GROUPS
 from agents.tools.http_tool import HttpTool
 from agents.tools.mcp_tool import McpTool
+from agents.tools.memory_tools import TIER_TOOLS
 from agents.tools.server_listing import read_listing, refresh_listings
+from agents.tools.session_tool import build_session_tool
 from agents.tools.tool import Tool
 from common.caller import Caller, Role
 from conversations.models import Session
@@ -41,7 +43,8 @@ def choose_tools(
     old = [row for row in servers if not _is_fresh(row)]
     if old:
         refresh_listings(project, old)
-    return _each_name_once([*_http_tools(chosen), *_server_tools(servers)])
+    memory = _memory_tools(project, caller, session) if has_memory else ()
+    return _each_name_once([*memory, *_http_tools(chosen), *_server_tools(servers)])
 
 
 def is_offered(row: AgentTool, group: Sequence[str], state: str) -> bool:
@@ -50,6 +53,14 @@ def is_offered(row: AgentTool, group: Sequence[str], state: str) -> bool:
     own = {*row.groups}
     has_group = EVERY in asked or EVERY in own or bool(asked & own)
     return has_group and (EVERY in row.states or (state or NO_STATE) in row.states)
+
+
+def _memory_tools(
+    project: Project, caller: Caller, session: Session | None
+) -> Iterator[Tool]:
+    yield from TIER_TOOLS
+    if session is not None:
+        yield build_session_tool(project, session, caller)
 
 
 def _is_fresh(row: AgentTool) -> bool:
