@@ -28,7 +28,7 @@ from common.caller import SYSTEM, Caller, Role
 from common.db import write
 from conversations.invocations.end import KIND, end_conversation
 from conversations.invocations.record import list_invocations
-from conversations.invocations.switch import is_memory_on
+from conversations.invocations.switch import MemoryOff, is_memory_on, require_memory
 from conversations.models import Invocation, Session
 from conversations.sessions.lookup import lock_session
 from inference.errors import InferenceError
@@ -80,7 +80,10 @@ def learn_from_conversation(job: runner.JobRun) -> dict[str, Any]:
     job.step(1, 3)
     episode = conversation_episode.record_conversation(session, invocations)
     job.step(2)
-    facts, refused = _scan(job, session, invocations)
+    try:
+        facts, refused = _scan(job, session, invocations)
+    except MemoryOff:  # somebody has turned it off meanwhile
+        return {"skipped": "memory is off", "promoted": promoted, "episode": episode}
     return {
         "promoted": promoted,
         "episode": episode,
@@ -151,6 +154,7 @@ def _store(
     """Store the facts and the place up to which was scanned, in one transaction."""
     lock_quotas(batch.project)
     locked = lock_session(session)
+    require_memory(session.project, locked.user_id, locked)
     if locked.scanned_invocation >= last:
         return [], Counter()  # another worker was faster
     ids, refused = commit_facts(batch)

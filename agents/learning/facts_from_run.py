@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from typing import Any
 
@@ -12,6 +11,8 @@ from agents.learning.fact_store import FactOwner, commit_facts, prepare_facts
 from agents.models import AgentRun
 from common.caller import Caller
 from common.db import write
+from conversations.invocations.switch import require_memory
+from conversations.models import Session
 from memories.store.admission import lock_quotas
 from memories.store.write import Batch
 from projects import model_access
@@ -26,17 +27,20 @@ def is_enabled(run: AgentRun) -> bool:
     return options.enable_auto_fact_extraction and model_access.is_enabled(run.project)
 
 
-def learn_facts(run: AgentRun, owner: FactOwner, caller: Caller) -> None:
+def learn_facts(
+    run: AgentRun, session: Session | None, owner: FactOwner, caller: Caller
+) -> None:
     """Look for facts in a run and store them, unless that has been done.
 
-    All facts and the record of them are one transaction. Raises InferenceError.
+    All facts and the record of them are one transaction. Raises InferenceError, and
+    MemoryOff if somebody has turned memory off meanwhile.
     """
     if DONE in run.learned:
         return
     found = fact_candidates.find_facts(run.project, texts_of(run))
     metadata = {"run_id": str(run.pk)}
     batch = prepare_facts(run.project, found.facts, owner, caller, metadata)
-    run.learned = _store(run.pk, batch, found)
+    run.learned = _store(run, session, batch, found)
 
 
 def texts_of(run: AgentRun) -> list[SourceText]:
@@ -53,10 +57,13 @@ def texts_of(run: AgentRun) -> list[SourceText]:
 
 
 @write
-def _store(run_id: uuid.UUID, batch: Batch, found: FoundFacts) -> dict[str, Any]:
+def _store(
+    run: AgentRun, session: Session | None, batch: Batch, found: FoundFacts
+) -> dict[str, Any]:
     lock_quotas(batch.project)
     # Another worker may have learned from the run meanwhile; the lock excludes it.
-    locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run_id)
+    locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    require_memory(run.project, run.user_id, session)
     if DONE not in locked.learned:
         ids, refused = commit_facts(batch)
         locked.learned["facts"] = ids

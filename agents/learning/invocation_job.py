@@ -19,7 +19,7 @@ from common.caller import Caller
 from common.db import write
 from common.text import secrets
 from conversations.invocations.record import TooManyInvocations, append_invocation
-from conversations.invocations.switch import MemoryOff, is_memory_on
+from conversations.invocations.switch import MemoryOff, is_memory_on, require_memory
 from conversations.models import Invocation, Session
 from inference.errors import InferenceError
 from jobs import errors as job_errors
@@ -82,6 +82,9 @@ def _learn(
     failure = _learn_facts(job, run, session, owner, caller)
     job.step(2)
     if episode.is_enabled(run):
+        # Somebody may have purged the run or turned its memory off while a model was asked.
+        run.refresh_from_db(fields=["learned"])
+        require_memory(run.project, owner.user_id, session)
         made = episode.record_episode(run, owner.user_id, owner.session_key, caller)
         _note(run, {"episode": made})
     learned = _note(run, {"error": failure and failure.detail})
@@ -123,7 +126,7 @@ def _learn_facts(
     if owner.scope is None or not facts_from_run.is_enabled(run):
         return None
     try:
-        facts_from_run.learn_facts(run, owner, caller)
+        facts_from_run.learn_facts(run, session, owner, caller)
     except InferenceError as error:
         is_last = job.job.attempts >= ATTEMPTS
         if model_question.may_answer_later(error) and not is_last:

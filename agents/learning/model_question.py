@@ -18,7 +18,8 @@ from projects import model_access
 from projects.models import Project
 
 FOLDER = Path(__file__).parent / "prompts"
-MAX_TEXT = 6_000  # characters of one text in a prompt; its middle is left out
+# Characters of one text in a prompt, and of all of them; middles are left out.
+MAX_TEXT, MAX_PROMPT = 6_000, 40_000
 MAX_TEXTS = 40  # texts of one prompt, the first and the last ones
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -37,15 +38,20 @@ def ask(
     Each question has the whole time limit of a run, so that a repetition has it too.
     """
     prompt = prompts.read(FOLDER / f"{name}.md")
-    shown = [FencedText(each.name, keep_ends(each.text, MAX_TEXT)) for each in texts]
-    fenced = fence_texts(
-        [*shown[: MAX_TEXTS // 2], *shown[MAX_TEXTS // 2 :][-MAX_TEXTS // 2 :]]
-    )
+    fenced = fence_texts(_shorten(texts))
     question = Question(
         f"agent_{name}", prompt.version, prompt.text, fenced, max_tokens
     )
     account = model_access.account_for(project, uuid.uuid4())
     return client.ask(question, shape, account).value
+
+
+def _shorten(texts: Sequence[FencedText]) -> list[FencedText]:
+    """Return the first and the last texts, each within its share of the prompt."""
+    half = MAX_TEXTS // 2
+    kept = texts if len(texts) <= MAX_TEXTS else [*texts[:half], *texts[-half:]]
+    limit = min(MAX_TEXT, MAX_PROMPT // max(len(kept), 1))
+    return [FencedText(each.name, keep_ends(each.text, limit)) for each in kept]
 
 
 def may_answer_later(error: InferenceError) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from agents.models import AgentRun
 from agents.steps import PARSE_ERROR, AgentStep
+from conversations.stores.tool import NAME as SESSION_TOOL
 
 # These tools read memory and write it: their answers teach nothing new.
-MEMORY_TOOLS = frozenset({"RetrieveFacts", "RecallEpisodes", "StoreFact", "memory"})
+MEMORY_TOOLS = frozenset({"RetrieveFacts", "RecallEpisodes", "StoreFact", SESSION_TOOL})
 
 
 def question_of(run: AgentRun) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.learning import invocation_job
+from agents.learning import invocation_job, model_question
 from agents.models import AgentRun
 from common.caller import Role
 from conversations.invocations import record
@@ -290,6 +290,25 @@ class TestSwitches:
 
         assert learn(make_run(project, talk)) == {}
         assert not Invocation.objects.exists() and model.json_prompts == []
+
+    @pytest.mark.parametrize("question", ["invocation", "facts"])
+    def test_what_is_turned_off_while_the_model_is_asked_is_not_stored(
+        self, project, talk, learn, model, alice, monkeypatch, question
+    ):
+        ask = model_question.ask
+
+        def ask_and_turn_off(project, name, *args, **kwargs):
+            if name == question:
+                set_memory(project, "ulla", False, alice)
+            return ask(project, name, *args, **kwargs)
+
+        monkeypatch.setattr(model_question, "ask", ask_and_turn_off)
+        model.script_json(said(), facts(VEGAN))
+        learn(make_run(project, talk, steps=[step()] * 2))
+
+        assert not Memory.objects.exists()
+        assert Invocation.objects.exists() == (question == "facts")
+        assert set(Job.objects.values_list("state", flat=True)) == {"done"}
 
     def test_a_run_without_memory_teaches_nothing(self, project, talk, learn, model):
         assert learn(make_run(project, talk, has_memory=False)) == {}
