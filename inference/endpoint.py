@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import socket
+import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -37,6 +39,7 @@ MAX_QUOTED = 200  # characters of the provider's message that are passed on
 class Endpoint:
     def __init__(self, *, url: str, key: str, timeout: float) -> None:
         self._key = key
+        self._timeout = timeout
         self._client = openai.OpenAI(
             base_url=url,
             # The key is never None, because the client would then send OPENAI_API_KEY to
@@ -74,7 +77,9 @@ class Endpoint:
         `timeout`, in seconds, holds for the whole answer. Closing the iterator closes the
         connection, so that the server can stop.
         """
-        options: RequestOptions = {} if timeout is None else {"timeout": timeout}
+        timeout = self._timeout if timeout is None else timeout
+        deadline = time.monotonic() + timeout
+        options: RequestOptions = {"timeout": timeout}
         with _translate_errors(self._key):
             answer = self._client.post(
                 path,
@@ -84,7 +89,7 @@ class Endpoint:
                 stream=True,
                 stream_cls=openai.Stream[object],
             )
-            with closing(answer.response):
+            with closing(answer.response), _shut_at(deadline, answer.response):
                 yield from answer.response.iter_bytes()
 
 
@@ -99,6 +104,35 @@ def _translate_errors(key: str) -> Iterator[None]:
     except (openai.APIConnectionError, httpx2.HTTPError) as error:
         cause = error.__cause__ or error
         raise ProviderDown(f"The model provider cannot be reached: {cause}") from error
+
+
+@contextmanager
+def _shut_at(deadline: float, response: httpx2.Response) -> Iterator[None]:
+    """Shut the connection at the deadline, even while nobody reads.
+
+    A read waits as long as was left when the answer began, however late the read begins.
+    """
+    connection = response.extensions["network_stream"].get_extra_info("socket")
+    is_late = threading.Event()
+
+    def shut() -> None:
+        is_late.set()
+        with suppress(OSError):  # it is closed already
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+    timer = threading.Timer(max(deadline - time.monotonic(), MIN_WAIT), shut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except httpx2.HTTPError as error:
+        if not is_late.is_set():
+            raise
+        raise httpx2.ReadTimeout("the answer does not end") from error
+    finally:
+        timer.cancel()
+    if is_late.is_set():
+        raise httpx2.ReadTimeout("the answer does not end")
 
 
 def _error_of_status(error: openai.APIStatusError, key: str) -> InferenceError:

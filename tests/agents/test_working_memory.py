@@ -137,6 +137,34 @@ class TestBounds:
         assert len(memory.condensed.encode()) / 4 <= 400
 
 
+class TestLongRuns:
+    @pytest.fixture
+    def memory(self):
+        thoughts = [
+            "I decided to use port 5433 because 5432 is taken.",
+            "The root cause is ERR_4711 in accounts/models.py.",
+            "We must never call /v2/orders twice.",
+        ]
+        memory = WorkingMemory()
+        for number in range(100):
+            thought = (thoughts[number:] or [f"I look at module {number} next."])[0]
+            observed = (
+                f"module_{number}.py is fine. {'more words ' * 150} id=ord_{number}"
+            )
+            memory.append(
+                AgentStep(thought, "read", {"path": f"src/{number}.py"}, observed)
+            )
+            memory.condense(AgentSettings())
+        return memory
+
+    @pytest.mark.parametrize("literal", ["5433", "ERR_4711", "/v2/orders"])
+    def test_early_decisions_outlive_a_hundred_steps(self, memory, literal):
+        assert literal in memory.condensed
+
+    def test_the_last_condensed_results_are_there(self, memory):
+        assert all(f"ord_{number}" in memory.condensed for number in range(90, 96))
+
+
 class TestSummarizer:
     def test_another_summarizer_may_write_the_text(self):
         steps = [step(number, "word " * 100) for number in range(5)]
