@@ -19,7 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from access import idempotency
-from access.models import ApiKey
+from access.restored_caller import restore_caller
 from ace import episode, executor, feedback_source
 from ace.curate import curator_phase
 from ace.episode import EpisodeSource
@@ -357,24 +357,14 @@ def _mark_running(run: AceRun) -> bool:
 
 
 def caller_of(run: AceRun) -> Caller:
-    """Return a caller who continues the run as its sender, with what the sender may.
-
-    A signed-in person, or a key that is gone, continues as a writer. A key that may no
-    longer attest does not attest what it sent before.
-    """
-    key = ApiKey.objects.filter(pk=run.key_id).first() if run.key_id else None
-    is_believed = key is None or key.may_attest
-    return Caller(
+    """Return a caller who continues the run as its sender, with what the sender may."""
+    return restore_caller(
+        run.project_id,
         name=run.actor,
-        roles={run.project_id: Role(key.role) if key else Role.WRITER},
         key_id=run.key_id,
-        line_id=key.line_id if key else run.key_id,
-        root_line_id=key.root_line_id if key else run.key_id,
-        key_account_id=key.account_id if key else None,
         account_id=run.account_id,
-        may_attest=run.is_attested and is_believed,
         agent_id=run.agent_id,
-        user_id=key.user_id if key else "",
+        is_attested=run.is_attested,
     )
 
 

@@ -106,7 +106,8 @@ class AgentRun(models.Model):
     # Who asked, so that a job acts with the same rights.
     actor = models.CharField(max_length=200, blank=True)
     key_id = models.UUIDField(null=True, blank=True)
-    account_id = models.UUIDField(null=True, blank=True)
+    account_id = models.BigIntegerField(null=True, blank=True)
+    is_attested = models.BooleanField(default=False)
     # {question, state, group, history, max_iterations, streaming, …} as it was sent.
     request = models.JSONField(default=dict)
     has_memory = models.BooleanField(default=False)

@@ -17,6 +17,14 @@ class AgentCall:
     thought: str = ""
     call_id: str = ""
 
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "action": self.action,
+            "arguments": self.arguments,
+            "thought": self.thought,
+            "call_id": self.call_id,
+        }
+
 
 @dataclass(frozen=True)
 class AgentStep:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.views import conversations, tiers, tool_secrets, tools
+from agents.views import conversations, runs, tiers, tool_secrets, tools
 
+RUN = "agents/runs/<uuid:run_id>"
 CONVERSATION = "conversations/<str:conversation_id>"
 
 urlpatterns: list[URLPattern] = [
@@ -23,4 +24,9 @@ urlpatterns: list[URLPattern] = [
     path("agents/tools/<str:name>", tools.ToolDetailView.as_view()),
     path("agents/tools/<str:name>/try", tools.TryToolView.as_view()),
     path("agents/secrets/<str:name>", tool_secrets.ToolSecretView.as_view()),
+    path("agents/react-mem", runs.ReactMemView.as_view()),
+    path("agents/runs", runs.RunsView.as_view()),
+    path(RUN, runs.RunView.as_view()),
+    path(f"{RUN}/events", runs.RunEventsView.as_view()),
+    path(f"{RUN}/confirm", runs.ConfirmRunView.as_view()),
 ]

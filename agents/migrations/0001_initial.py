@@ -35,7 +35,8 @@ class Migration(migrations.Migration):
                 ("agent_id", models.CharField(max_length=255)),
                 ("actor", models.CharField(blank=True, max_length=200)),
                 ("key_id", models.UUIDField(blank=True, null=True)),
-                ("account_id", models.UUIDField(blank=True, null=True)),
+                ("account_id", models.BigIntegerField(blank=True, null=True)),
+                ("is_attested", models.BooleanField(default=False)),
                 ("request", models.JSONField(default=dict)),
                 ("has_memory", models.BooleanField(default=False)),
                 (

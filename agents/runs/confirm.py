@@ -1,0 +1,57 @@
+"""Go on with a run that waits for a person to allow or to forbid a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from agents.models import AgentRun
+from agents.steps import AgentCall
+from audit import trail
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+
+
+class RunNotConfirming(errors.StateConflict):
+    """The run does not wait for a confirmation; read its status."""
+
+    code = "run_not_confirming"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a person said of the call that waited."""
+
+    run: AgentRun
+    allowed_call: AgentCall | None
+    forbidden_call: AgentCall | None
+
+
+@write
+def confirm(
+    run: AgentRun, caller: Caller, *, is_allowed: bool, status: AgentRun.RunStatus
+) -> Verdict:
+    """Record the answer of a person, and set the run to `status`; the first answer counts."""
+    caller.require(Role.WRITER, run.project_id)
+    locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if locked.status != AgentRun.RunStatus.CONFIRMING:
+        raise RunNotConfirming
+    call = AgentCall(**locked.pending_call)
+    locked.project = run.project
+    locked.status, locked.pending_call = status, None
+    locked.alive_at = timezone.now()
+    locked.save(update_fields=["status", "pending_call", "alive_at"])
+    trail.record(
+        caller,
+        "agent.confirm",
+        project_id=run.project_id,
+        object_type="agent_run",
+        object_id=run.pk,
+        tool=call.action,
+        allowed=is_allowed,
+    )
+    if is_allowed:
+        return Verdict(locked, call, None)
+    return Verdict(locked, None, call)

@@ -1,0 +1,66 @@
+"""Store what a run said in the session of its conversation.
+
+Each message has an external id of the run, so that it is stored once, however often the end
+of a run is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agents.models import AgentRun
+from agents.steps import AgentStep
+from common.caller import Caller
+from conversations.formats.message import ChatMessage, Part
+from conversations.messages.append import append, prepare
+from conversations.models import Session
+
+SAFE_RESULT = 20_000  # characters of an observation
+
+
+def append_question(run: AgentRun, session: Session, caller: Caller) -> None:
+    question: Part = {"type": "text", "text": run.request["question"]}
+    message = ChatMessage("user", (question,), external_id=_name(run, "question"))
+    append(run.project, session, prepare(run.project, [message]), caller)
+
+
+def append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
+    """Store the steps of a run, and its answer if it has one."""
+    messages = [
+        message
+        for number, step in enumerate(map(AgentStep.of_dict, run.steps))
+        if not step.is_history
+        for message in _step_messages(run, number, step)
+    ]
+    if run.answer:
+        answer: Part = {"type": "text", "text": run.answer}
+        messages.append(
+            ChatMessage("assistant", (answer,), external_id=_name(run, "answer"))
+        )
+    append(run.project, session, prepare(run.project, messages), caller)
+
+
+def _step_messages(run: AgentRun, number: int, step: AgentStep) -> Iterator[ChatMessage]:
+    call_id = step.call_id or f"step-{number}"
+    call: Part = {
+        "type": "tool_call",
+        "id": call_id,
+        "name": step.action,
+        "arguments": step.arguments,
+    }
+    thought: list[Part] = [{"type": "text", "text": step.thought}] if step.thought else []
+    yield ChatMessage(
+        "assistant", (*thought, call), external_id=_name(run, f"{number} call")
+    )
+    result: Part = {
+        "type": "tool_result",
+        "id": call_id,
+        "name": step.action,
+        "content": step.observation[:SAFE_RESULT],
+        "is_error": step.is_error,
+    }
+    yield ChatMessage("tool", (result,), external_id=_name(run, f"{number} result"))
+
+
+def _name(run: AgentRun, part: str) -> str:
+    return f"run {run.pk} {part}"

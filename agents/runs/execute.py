@@ -1,0 +1,127 @@
+"""Run the loop of a stored run, and record each event before it is passed on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import structlog
+
+from agents.loop.events import AgentEvent, RunFinished
+from agents.loop.react import LoopInput, run_loop
+from agents.models import AgentRun
+from agents.recall.recall import recall
+from agents.recall.recalled_memory import RecalledMemory
+from agents.runs.agent_request import AgentRequest
+from agents.runs.recorder import AGENT_ERROR, RunEnded, RunRecorder, end_run
+from agents.steps import AgentCall, AgentStep
+from agents.tools.choose import choose_tools
+from agents.tools.tool import ToolContext
+from common.caller import Caller
+from conversations.models import Session
+from projects import model_access
+
+log = structlog.get_logger(__name__)
+
+ShouldStop = Callable[[], bool]
+
+
+def execute(
+    run: AgentRun,
+    caller: Caller,
+    *,
+    should_stop: ShouldStop = lambda: False,
+    allowed_call: AgentCall | None = None,
+    forbidden_call: AgentCall | None = None,
+) -> Iterator[AgentEvent]:
+    """Yield the events of a run until it ended or waits for a confirmation.
+
+    Whatever happens, the run is recorded as ended, unless its process dies: then
+    `interrupted` marks it.
+    """
+    recorder = RunRecorder(run, caller)
+    try:
+        loop = run_loop(
+            _loop_input(run, caller, recorder, should_stop, allowed_call, forbidden_call)
+        )
+        for event in loop:
+            recorder.record(event)
+            yield event
+    except GeneratorExit:
+        _end(run, RunFinished(is_cancelled=True), caller)
+        raise
+    except RunEnded:
+        log.info("agent_run_ended_elsewhere", run_id=str(run.pk))
+    # The run must not stay without an end, whatever failed.
+    except Exception as error:
+        log.error("agent_run_failed", run_id=str(run.pk), exc_info=error)
+        message = "The agent failed; the service's log says why. Ask again."
+        end = RunFinished(error={"type": AGENT_ERROR, "message": message})
+        _end(run, end, caller)
+        yield end
+
+
+def _end(run: AgentRun, end: RunFinished, caller: Caller) -> None:
+    try:
+        end_run(run, end, caller)
+    except RunEnded:
+        log.info("agent_run_ended_elsewhere", run_id=str(run.pk))
+
+
+def _loop_input(
+    run: AgentRun,
+    caller: Caller,
+    recorder: RunRecorder,
+    should_stop: ShouldStop,
+    allowed_call: AgentCall | None,
+    forbidden_call: AgentCall | None,
+) -> LoopInput:
+    project, options = run.project, run.project.options.agents
+    request = AgentRequest.of_dict(run.request)
+    session = Session.objects.filter(pk=run.session_id).first()
+    recalled = _recall(run, request, session, caller)
+    recorder.note_memory(recalled)
+    return LoopInput(
+        project=project,
+        question=request.question,
+        recalled=recalled,
+        tools=choose_tools(
+            project,
+            caller,
+            group=request.group,
+            state=request.state,
+            has_memory=run.has_memory,
+        ),
+        tool_context=ToolContext(
+            project=project,
+            caller=caller,
+            user_id=run.user_id,
+            run_id=run.pk,
+            session=session if run.has_memory else None,
+            has_memory=run.has_memory,
+        ),
+        history=tuple(AgentStep.of_dict(step) for step in run.steps),
+        options=options,
+        max_iterations=request.max_iterations or options.max_iterations,
+        budget=model_access.account_for(project, run.pk),
+        has_streaming=request.streaming,
+        should_stop=should_stop,
+        allowed_call=allowed_call,
+        forbidden_call=forbidden_call,
+        deadline=time.monotonic() + options.max_seconds,
+    )
+
+
+def _recall(
+    run: AgentRun, request: AgentRequest, session: Session | None, caller: Caller
+) -> RecalledMemory:
+    if not run.has_memory:
+        return RecalledMemory()
+    return recall(
+        run.project,
+        caller,
+        question=request.question,
+        state=request.state,
+        user=run.user_id,
+        session=session,
+    )

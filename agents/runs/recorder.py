@@ -1,0 +1,129 @@
+"""Store what happens in a run, step by step, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import F
+from django.utils import timezone
+
+from agents.learning import invocation_job
+from agents.loop.events import (
+    AgentEvent,
+    ConfirmationNeeded,
+    RunFinished,
+    StepDone,
+    TokensSpent,
+)
+from agents.models import AgentRun
+from agents.recall.recalled_memory import RecalledMemory
+from agents.runs.conversation import append_outcome
+from common.caller import Caller
+from common.db import write
+from common.text import secrets
+from conversations.models import Session
+
+AGENT_ERROR = "agent-error"
+UNFINISHED = (
+    AgentRun.RunStatus.QUEUED,
+    AgentRun.RunStatus.RUNNING,
+    AgentRun.RunStatus.CONFIRMING,
+)
+MAX_ERROR = 2_000  # characters
+
+
+class RunEnded(Exception):
+    """Another process has ended the run; this one stops."""
+
+
+class RunRecorder:
+    """Writes one run's row; raises RunEnded if the run was ended elsewhere."""
+
+    def __init__(self, run: AgentRun, caller: Caller) -> None:
+        self.run = run
+        self.caller = caller
+
+    def note_memory(self, recalled: RecalledMemory) -> None:
+        self._update(memory=recalled.to_dict())
+
+    def record(self, event: AgentEvent) -> None:
+        """Store an event; pieces of text are only stored with their step or answer."""
+        if isinstance(event, StepDone):
+            self._update(steps=[*self.run.steps, event.step.to_dict()])
+        elif isinstance(event, TokensSpent):
+            self._add_tokens(event)
+        elif isinstance(event, ConfirmationNeeded):
+            self._update(
+                status=AgentRun.RunStatus.CONFIRMING, pending_call=event.call.to_dict()
+            )
+        elif isinstance(event, RunFinished):
+            end_run(self.run, event, self.caller)
+
+    def _add_tokens(self, event: TokensSpent) -> None:
+        self._update(
+            prompt_tokens=F("prompt_tokens") + event.prompt,
+            answer_tokens=F("answer_tokens") + event.answer,
+            iterations=F("iterations") + 1,
+        )
+        self.run.refresh_from_db(
+            fields=["prompt_tokens", "answer_tokens", "iterations"]
+        )
+
+    def _update(self, **columns: Any) -> None:
+        rows = AgentRun.objects.filter(
+            pk=self.run.pk, status=AgentRun.RunStatus.RUNNING
+        )
+        if not rows.update(alive_at=timezone.now(), **columns):
+            raise RunEnded
+        for name, value in columns.items():
+            setattr(self.run, name, value)
+
+
+@write
+def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
+    """Store how a run ended, once: its answer, its messages, and the job that learns from it."""
+    locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if locked.status not in UNFINISHED:
+        raise RunEnded
+    locked.project = run.project
+    locked.status = _status_of(end)
+    locked.answer = end.answer or ""
+    locked.error = _error_of(end)
+    locked.pending_call = None
+    locked.ended_at = timezone.now()
+    locked.save(update_fields=["status", "answer", "error", "pending_call", "ended_at"])
+    if locked.has_memory:
+        session = Session.objects.filter(pk=locked.session_id).first()
+        if session:
+            append_outcome(locked, session, caller)
+        invocation_job.enqueue(locked)
+    for name in ("status", "answer", "error", "pending_call", "ended_at"):
+        setattr(run, name, getattr(locked, name))
+
+
+def interrupt(run: AgentRun, caller: Caller) -> None:
+    """Mark a run as interrupted: its process is gone, its steps stay."""
+    end_run(run, RunFinished(error=INTERRUPTION), caller)
+
+
+INTERRUPTION = {
+    "type": "interrupted",
+    "message": "The process that ran the agent ended before the run did; ask again.",
+}
+
+
+def _status_of(end: RunFinished) -> AgentRun.RunStatus:
+    if end.error == INTERRUPTION:
+        return AgentRun.RunStatus.INTERRUPTED
+    if end.is_cancelled:
+        return AgentRun.RunStatus.CANCELLED
+    return AgentRun.RunStatus.FAILED if end.error else AgentRun.RunStatus.DONE
+
+
+def _error_of(end: RunFinished) -> dict[str, str] | None:
+    if end.error is None:
+        return None
+    return {
+        "type": end.error["type"],
+        "message": secrets.error_text(end.error["message"], MAX_ERROR),
+    }

@@ -1,0 +1,144 @@
+"""Start a run: check what it needs, and store its row before the first step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from django.utils import timezone
+
+from access import idempotency
+from agents.models import AgentRun
+from agents.runs.agent_request import AgentRequest
+from agents.runs.conversation import append_question
+from audit import trail
+from common import errors, locks
+from common.caller import Caller, Role
+from common.db import write
+from conversations.invocations.record import begin_conversation
+from conversations.invocations.switch import is_memory_on
+from conversations.models import Session
+from conversations.sessions.lifecycle import resolve_user
+from projects import model_access, secret_policy
+from projects.models import Project
+
+AGENT = "react-mem"  # the agent of callers that name none
+MAX_RUNNING = 8  # runs of one project at the same time
+RETRY_AFTER = 5  # seconds
+# A run that has not been heard of for this long counts no more; see `interrupted`.
+MAX_SILENCE = timedelta(minutes=20)
+
+
+class NoLanguageModel(errors.Refusal):
+    """There is no language model for this project; set LANGUAGE_PROVIDER, LANGUAGE_URL and
+    LANGUAGE_MODEL, and `language.enabled` of the project.
+    """
+
+    status = 503
+    code = "no_language_model"
+
+
+class TooManyRuns(errors.Refusal):
+    """The project runs as many agents at once as it may; try again in a moment."""
+
+    status = 429
+    code = "too_many_runs"
+
+
+def start_run(
+    project: Project,
+    request: AgentRequest,
+    caller: Caller,
+    *,
+    identity: idempotency.RequestIdentity | None = None,
+    status: AgentRun.RunStatus = AgentRun.RunStatus.RUNNING,
+) -> tuple[AgentRun, bool]:
+    """Store a run, and return it and whether it is new.
+
+    With an `identity`, a repeated request gets the run of the first one. The question is
+    stored in the session of the conversation.
+    """
+    caller.require(Role.WRITER, project.pk)
+    if identity and (earlier := find_earlier(identity)):
+        return earlier, False
+    if not model_access.is_enabled(project):
+        raise NoLanguageModel
+    user = resolve_user(request.user, caller)
+    stored, _ = secret_policy.guard(project.options.secrets, request.to_dict())
+    masked = replace(AgentRequest.of_dict(stored), history=request.history, user=user)
+    return _store(project, masked, caller, identity, status)
+
+
+def find_earlier(identity: idempotency.RequestIdentity) -> AgentRun | None:
+    stored = idempotency.replay(identity)
+    if stored is None:
+        return None
+    found: AgentRun = AgentRun.objects.get(pk=stored.body["run_id"])
+    return found
+
+
+@write
+def _store(
+    project: Project,
+    request: AgentRequest,
+    caller: Caller,
+    identity: idempotency.RequestIdentity | None,
+    status: AgentRun.RunStatus,
+) -> tuple[AgentRun, bool]:
+    run = AgentRun(
+        project=project,
+        conversation_id=request.conversation_id,
+        user_id=request.user,
+        agent_id=caller.agent_id or AGENT,
+        actor=caller.name[:200],
+        key_id=caller.key_id,
+        account_id=caller.account_id,
+        is_attested=caller.attests_in(project.pk),
+        request=request.to_dict(),
+        steps=[step.to_dict() for step in request.history],
+        status=status,
+    )
+    claim = {"run_id": str(run.pk)}
+    if identity and idempotency.claim(identity, claim) is None:
+        earlier = find_earlier(identity)
+        assert earlier  # `claim` waits for a transaction that claims the same key
+        return earlier, False
+    _refuse_too_many(project)
+    session = _begin_session(project, request, run, caller)
+    run.session_id = session.pk if session else None
+    run.has_memory = request.enable_memory and is_memory_on(
+        project, request.user, session
+    )
+    run.save(force_insert=True)
+    if session and run.has_memory:
+        append_question(run, session, caller)
+    trail.record(
+        caller,
+        "agent.run",
+        project_id=project.pk,
+        object_type="agent_run",
+        object_id=run.pk,
+        agent=run.agent_id,
+    )
+    return run, True
+
+
+def _begin_session(
+    project: Project, request: AgentRequest, run: AgentRun, caller: Caller
+) -> Session | None:
+    """Return the session of the conversation; a run without memory has none."""
+    if not (request.enable_memory and request.conversation_id):
+        return None
+    return begin_conversation(
+        project, request.conversation_id, request.user, caller, agent_id=run.agent_id
+    )
+
+
+def _refuse_too_many(project: Project) -> None:
+    locks.lock_in_transaction(f"agent runs of {project.pk}")
+    since = timezone.now() - MAX_SILENCE
+    running = AgentRun.objects.filter(
+        project=project, status=AgentRun.RunStatus.RUNNING, alive_at__gte=since
+    )
+    if running.count() >= MAX_RUNNING:
+        raise TooManyRuns(retry_after=RETRY_AFTER)
