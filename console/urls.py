@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from console.agents.views import AgentPage, RunPage, RunsPage
 from console.files.views import FilePage, FilesPage
 from console.home.views import HomePage
 from console.jobs.views import SchedulesPage
@@ -23,6 +24,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     staff_route("files/graph/", FilePage, "file"),
     staff_route("sessions/", SessionsPage, "sessions"),
     staff_route("sessions/<uuid:session_id>/", SessionDetailPage, "session"),
+    staff_route("agent/", AgentPage, "agent"),
+    staff_route("agent-runs/", RunsPage, "agent_runs"),
+    staff_route("agent-runs/<uuid:run_id>/", RunPage, "agent_run"),
     staff_route("people/", PersonPage, "person"),
     staff_route("agent-memory/", AgentMemoryPage, "agent_memory"),
     staff_route("schedules/", SchedulesPage, "schedules"),

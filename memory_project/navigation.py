@@ -52,6 +52,8 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
             ("Sessions", "forum", "console:sessions", ""),
             ("Agent memory", "badge", "console:agent_memory", ""),
             ("People", "groups", "console:person", ""),
+            ("Agent runs", "smart_toy", "console:agent_runs", ""),
+            ("Agent", "tune", "console:agent", ""),
         ],
     ),
     (

@@ -40,7 +40,9 @@ def append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
     append(run.project, session, prepare(run.project, messages), caller)
 
 
-def _step_messages(run: AgentRun, number: int, step: AgentStep) -> Iterator[ChatMessage]:
+def _step_messages(
+    run: AgentRun, number: int, step: AgentStep
+) -> Iterator[ChatMessage]:
     call_id = step.call_id or f"step-{number}"
     call: Part = {
         "type": "tool_call",
@@ -48,7 +50,9 @@ def _step_messages(run: AgentRun, number: int, step: AgentStep) -> Iterator[Chat
         "name": step.action,
         "arguments": step.arguments,
     }
-    thought: list[Part] = [{"type": "text", "text": step.thought}] if step.thought else []
+    thought: list[Part] = (
+        [{"type": "text", "text": step.thought}] if step.thought else []
+    )
     yield ChatMessage(
         "assistant", (*thought, call), external_id=_name(run, f"{number} call")
     )

@@ -42,7 +42,9 @@ def execute(
     recorder = RunRecorder(run, caller)
     try:
         loop = run_loop(
-            _loop_input(run, caller, recorder, should_stop, allowed_call, forbidden_call)
+            _loop_input(
+                run, caller, recorder, should_stop, allowed_call, forbidden_call
+            )
         )
         for event in loop:
             recorder.record(event)

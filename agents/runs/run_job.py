@@ -46,9 +46,7 @@ def run_agent(job_run: runner.JobRun) -> dict[str, Any]:
     run = AgentRun.objects.select_related("project").get(pk=job_run.job.args["run_id"])
     caller = caller_of(run)
     queued = AgentRun.objects.filter(pk=run.pk, status=AgentRun.RunStatus.QUEUED)
-    if not queued.update(
-        status=AgentRun.RunStatus.RUNNING, alive_at=timezone.now()
-    ):
+    if not queued.update(status=AgentRun.RunStatus.RUNNING, alive_at=timezone.now()):
         return _leave(run, job_run)
     run.status = AgentRun.RunStatus.RUNNING
     events = execute(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from conversations.invocations.record import begin_conversation
+from conversations.invocations.switch import is_memory_on
 from django.utils import timezone
 
 from access import idempotency
@@ -15,8 +17,6 @@ from audit import trail
 from common import errors, locks
 from common.caller import Caller, Role
 from common.db import write
-from conversations.invocations.record import begin_conversation
-from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.sessions.lifecycle import resolve_user
 from projects import model_access, secret_policy
