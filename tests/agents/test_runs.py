@@ -1,0 +1,452 @@
+"""An invocation over HTTP: its answer, its stream, its row, and what may go wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from agents.models import AgentRun
+from agents.runs import background, interruption
+from common.ids import uuid7
+from conversations.models import Message, Session
+from jobs.models import Job
+from tests.agents.scripted_endpoint import call, fail, say
+from tests.conversations.conftest import SessionApi
+
+pytestmark = pytest.mark.django_db
+ANSWER = "Thought: I know it.\nFinal Answer: 42"
+
+
+@pytest.fixture
+def api(alice_api, project):
+    return SessionApi(alice_api, project)
+
+
+def recall_facts(query="deploy"):
+    return say(
+        f'Thought: Look it up.\nAction: RetrieveFacts\nArgs: {{"query": "{query}"}}'
+    )
+
+
+def ask(api, question="What is the answer?", **fields):
+    return api.post("agents/react-mem", question=question, **fields)
+
+
+def chunks_of(response):
+    """Return the chunks of a stream, and the names of its events."""
+    text = b"".join(response.streaming_content).decode()
+    chunks, names = [], []
+    for block in text.split("\n\n"):
+        lines = dict(
+            line.split(": ", 1) for line in block.splitlines() if line[:1] != ":"
+        )
+        if lines:
+            names.append(lines["event"])
+            chunks.append(json.loads(lines["data"]))
+    return chunks, names
+
+
+class TestAnAnswer:
+    def test_without_memory_it_is_a_plain_loop(self, api, model):
+        model.script(say(ANSWER))
+
+        answer = ask(api)
+
+        body = answer.json()
+        assert answer.status_code == 200, body
+        assert (body["answer"], body["status"], body["error"]) == ("42", "done", None)
+        assert body["memory"]["facts"] == []
+        assert not Session.objects.exists()
+
+    def test_steps_are_answered_and_stored_in_the_session(self, api, model):
+        model.script(recall_facts(), say(ANSWER))
+
+        body = ask(api, enable_memory=True, conversation_id="deploys", user="42").json()
+
+        (step,) = body["steps"]
+        assert (step["action"], step["arguments"]) == (
+            "RetrieveFacts",
+            {"query": "deploy"},
+        )
+        session = Session.objects.get(key="deploys", user_id="42")
+        roles = list(
+            Message.objects.filter(session=session).values_list("role", flat=True)
+        )
+        assert roles == ["user", "assistant", "tool", "assistant"]
+        assert session.agent_id == "react-mem"
+        assert body["iterations"] == 2
+        assert body["tokens"]["prompt"] > 0
+
+    def test_the_run_can_be_read_and_is_listed(self, api, model):
+        model.script(say(ANSWER))
+        run_id = ask(api, question="Why?").json()["run_id"]
+
+        run = api.client.get(f"/api/v1/agents/runs/{run_id}").json()
+        listed = api.get("agents/runs").json()["results"]
+
+        assert (run["request"]["question"], run["answer"]) == ("Why?", "42")
+        assert [each["run_id"] for each in listed] == [run_id]
+
+    def test_the_history_of_the_caller_counts_and_is_not_answered_again(
+        self, api, model
+    ):
+        model.script(say(ANSWER))
+        step = {"thought": "t", "action": "search", "observation": "nothing"}
+
+        body = ask(api, history=[step]).json()
+        over = ask(api, history=[step] * 10).json()
+
+        assert body["steps"] == []
+        assert "nothing" in model.prompts[0]
+        assert over["error"] == {
+            "type": "agent-error",
+            "message": "Too many agent iterations",
+        }
+        assert over["status"] == "failed"
+
+    def test_a_repeated_request_gets_the_same_run(self, api, model):
+        model.script(say(ANSWER))
+        headers = {"Idempotency-Key": "k-1"}
+
+        first = ask(api, headers=headers).json()
+        second = ask(api, headers=headers).json()
+
+        assert first == second
+        assert len(model.prompts) == 1
+
+
+class TestRefusals:
+    def test_without_a_model_it_says_what_to_set(self, api, settings):
+        settings.LANGUAGE_PROVIDER = "none"
+
+        answer = ask(api)
+
+        assert answer.status_code == 503
+        body = answer.json()
+        assert body["code"] == "no_language_model"
+        assert "LANGUAGE_URL" in body["error"]["message"]
+        assert not AgentRun.objects.exists()
+
+    def test_more_runs_than_a_project_may_have_are_refused(self, api, model, project):
+        for _ in range(8):
+            AgentRun.objects.create(project=project, agent_id="a")
+
+        answer = ask(api)
+
+        assert answer.status_code == 429
+        assert answer.json()["code"] == "too_many_runs"
+        assert answer.headers["Retry-After"]
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"question": ""},
+            {"question": "x" * 20_001},
+            {"history": [{"action": "a"}] * 101},
+            {"max_iterations": 0},
+            {"zebra": 1},
+            {"group": "default"},
+        ],
+    )
+    def test_bad_input_is_400_and_says_why(self, api, model, fields):
+        answer = ask(api, **fields)
+
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"]
+        assert not model.prompts
+
+    def test_a_model_that_fails_ends_the_run_with_an_error(self, api, model):
+        model.script(*[fail(500)] * 9)
+
+        body = ask(api).json()
+
+        assert body["status"] == "failed"
+        assert body["error"]["type"]
+        assert AgentRun.objects.get().ended_at
+
+    def test_a_failure_of_ours_ends_the_run_too(self, api, model, monkeypatch):
+        def explode(*args, **kwargs):
+            raise RuntimeError("broken")
+
+        monkeypatch.setattr("agents.runs.execute.choose_tools", explode)
+
+        body = ask(api).json()
+
+        assert body["status"] == "failed"
+        assert "broken" not in body["error"]["message"]
+
+
+class TestOthers:
+    def test_charlie_sees_no_run(self, api, model, charlie_api):
+        model.script(say(ANSWER))
+        run_id = ask(api).json()["run_id"]
+
+        for path in ("", "/events"):
+            answer = charlie_api.get(f"/api/v1/agents/runs/{run_id}{path}")
+            assert answer.status_code == 404
+        confirm = charlie_api.post(
+            f"/api/v1/agents/runs/{run_id}/confirm", {"allow": True}, format="json"
+        )
+        assert confirm.status_code == 404
+        assert charlie_api.delete(f"/api/v1/agents/runs/{run_id}").status_code == 404
+
+    def test_a_bound_key_reads_its_own_runs_only(self, api, model, client_of, project):
+        model.script(say(ANSWER), say(ANSWER))
+        other = ask(api, user="7").json()["run_id"]
+        bound = SessionApi(client_of(project, user_id="42"), project)
+        own = ask(bound).json()["run_id"]
+
+        assert AgentRun.objects.get(pk=own).user_id == "42"
+        listed = bound.get("agents/runs").json()["results"]
+        assert [each["run_id"] for each in listed] == [own]
+        assert bound.client.get(f"/api/v1/agents/runs/{other}").status_code == 404
+        assert ask(bound, user="7").status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAStream:
+    def test_the_chunks_tell_the_whole_run(self, api, model):
+        model.script(recall_facts(), say(ANSWER, piece=3))
+
+        response = ask(api, streaming=True, enable_memory=True, conversation_id="c")
+        chunks, names = chunks_of(response)
+
+        assert response["Content-Type"] == "text/event-stream"
+        kinds = list(dict.fromkeys(names))
+        assert kinds == ["thought", "action", "observation", "answer"]
+        said = "".join(c["content"] for c in chunks if c["message_type"] == "answer")
+        assert said == "42"
+        assert [c["end_of_dialog"] for c in chunks].count(True) == 1
+        last = chunks[-1]
+        assert last["end_of_dialog"]
+        assert last["tokens"]["prompt"] > 0
+        assert AgentRun.objects.get(pk=last["run_id"]).status == "done"
+
+    def test_an_error_ends_the_dialog(self, api, model):
+        model.script(*[fail(400)] * 3)
+
+        chunks, names = chunks_of(ask(api, streaming=True))
+
+        assert names[-1] == "error"
+        assert chunks[-1]["error"]["type"]
+        assert chunks[-1]["end_of_dialog"]
+
+    def test_a_client_that_goes_away_stops_the_loop_and_keeps_the_steps(
+        self, api, model
+    ):
+        hold = threading.Event()
+        model.script(recall_facts(), say(ANSWER, wait=hold))
+        response = ask(api, streaming=True, enable_memory=True)
+        stream = iter(response.streaming_content)
+        while b"observation" not in next(stream):
+            pass
+
+        response.close()
+        hold.set()
+        _wait_for_threads()
+
+        run = AgentRun.objects.get()
+        assert run.status == "cancelled"
+        assert [step["action"] for step in run.steps] == ["RetrieveFacts"]
+
+    def test_a_silent_model_does_not_silence_the_stream(self):
+        hold = threading.Event()
+
+        def make_events(should_stop):
+            hold.wait(10)
+            return iter(())
+
+        stream = background.stream_events(make_events, keep_alive=0.01)
+
+        assert next(stream) is None
+        hold.set()
+        assert set(stream) <= {None}
+
+
+def _wait_for_threads():
+    for thread in threading.enumerate():
+        if thread.name == "agent-run":
+            thread.join(20)
+
+
+class TestInAJob:
+    def test_it_runs_in_a_job_and_can_be_followed(self, api, model, run_jobs):
+        model.script(recall_facts(), say(ANSWER))
+
+        answer = ask(api, enable_memory=True, headers={"Prefer": "respond-async"})
+        assert answer.status_code == 202
+        assert answer.json()["status"] == "queued"
+        run_jobs()
+
+        path = answer.headers["Location"].partition("/api")[2]
+        run = api.client.get(f"/api{path}").json()
+        assert (run["status"], run["answer"]) == ("done", "42")
+        chunks, names = chunks_of(api.client.get(f"/api{path}/events"))
+        assert names == ["thought", "action", "observation", "answer"]
+        assert chunks[-1]["content"] == "42"
+
+    def test_a_run_that_a_dead_worker_had_begun_is_not_begun_again(
+        self, api, model, run_jobs
+    ):
+        answer = ask(api, headers={"Prefer": "respond-async"})
+        AgentRun.objects.update(status="running")
+        Job.objects.filter(kind="agent_run").update(attempts=1)
+
+        run_jobs()
+
+        run = AgentRun.objects.get(pk=answer.json()["run_id"])
+        assert run.status == "interrupted"
+        assert not model.prompts
+
+    def test_a_queued_run_can_be_cancelled(self, api, model, run_jobs):
+        run_id = ask(api, headers={"Prefer": "respond-async"}).json()["run_id"]
+
+        first = api.client.delete(f"/api/v1/agents/runs/{run_id}")
+        second = api.client.delete(f"/api/v1/agents/runs/{run_id}")
+        run_jobs()
+
+        assert first.json()["status"] == "cancelled"
+        assert second.json()["code"] == "run_has_ended"
+        assert not model.prompts
+
+
+class TestInterruption:
+    def test_a_silent_run_is_marked_once_and_keeps_its_steps(
+        self, api, project, run_jobs
+    ):
+        api.bootstrap("main", user_id="42", agent_id="react-mem")
+        session = Session.objects.get()
+        step = {
+            "thought": "",
+            "action": "search",
+            "arguments": {},
+            "observation": "found",
+            "is_error": False,
+            "is_history": False,
+            "call_id": "",
+            "took_ms": 3,
+        }
+        AgentRun.objects.create(
+            project=project,
+            agent_id="react-mem",
+            user_id="42",
+            session_id=session.pk,
+            conversation_id="main",
+            request={"question": "Why?"},
+            has_memory=True,
+            steps=[step],
+            alive_at=timezone.now() - timedelta(hours=1),
+        )
+        fresh = AgentRun.objects.create(project=project, agent_id="a", id=uuid7())
+
+        assert interruption.mark_interrupted() == 1
+        assert interruption.mark_interrupted() == 0
+
+        run = AgentRun.objects.exclude(pk=fresh.pk).get()
+        assert run.status == "interrupted"
+        assert run.error["type"] == "interrupted"
+        assert [m["role"] for m in api.history()] == ["assistant", "tool"]
+        assert AgentRun.objects.get(pk=fresh.pk).status == "running"
+
+
+class TestAConfirmation:
+    @pytest.fixture
+    def acting(self, api, model, monkeypatch):
+        """A tool that changes something; what it was called with."""
+        calls = []
+
+        class Deploy:
+            name = "Deploy"
+            description = "Deploy a service"
+            arguments = ()
+            asks_first = True
+
+            def call(self, arguments, context):
+                calls.append(arguments)
+                return "deployed"
+
+        monkeypatch.setattr(
+            "agents.runs.execute.choose_tools", lambda *a, **k: [Deploy()]
+        )
+        return calls
+
+    def wait_for_a_person(self, api, model, **fields):
+        model.script(say('Thought: Do it.\nAction: Deploy\nArgs: {"to": "live"}'))
+        body = ask(api, **fields).json()
+        assert body["status"] == "confirming"
+        return body
+
+    def confirm(self, api, body, **fields):
+        url = f"/api/v1/agents/runs/{body['run_id']}/confirm"
+        return api.client.post(url, fields, format="json")
+
+    def test_the_run_stops_before_the_tool_acts(self, api, model, acting):
+        body = self.wait_for_a_person(api, model)
+
+        assert acting == []
+        assert body["pending_call"]["arguments"] == {"to": "live"}
+
+    def test_an_allowed_call_acts_and_the_run_goes_on(self, api, model, acting):
+        body = self.wait_for_a_person(api, model)
+        model.script(say(ANSWER))
+
+        done = self.confirm(api, body, allow=True).json()
+
+        assert acting == [{"to": "live"}]
+        assert (done["status"], done["answer"]) == ("done", "42")
+        assert [step["observation"] for step in done["steps"]] == ["deployed"]
+
+    def test_a_forbidden_call_does_not_act_and_the_model_is_told(
+        self, api, model, acting
+    ):
+        body = self.wait_for_a_person(api, model)
+        model.script(say(ANSWER))
+
+        done = self.confirm(api, body, allow=False).json()
+
+        assert acting == []
+        assert done["status"] == "done"
+        (step,) = done["steps"]
+        assert step["is_error"]
+
+    def test_the_first_answer_counts(self, api, model, acting):
+        body = self.wait_for_a_person(api, model)
+        model.script(say(ANSWER))
+        self.confirm(api, body, allow=True)
+
+        second = self.confirm(api, body, allow=False)
+
+        assert second.status_code == 409
+        assert second.json()["code"] == "run_not_confirming"
+        assert acting == [{"to": "live"}]
+
+    def test_a_job_goes_on_if_the_confirmation_asks_for_it(
+        self, api, model, acting, run_jobs
+    ):
+        body = self.wait_for_a_person(api, model)
+        model.script(say(ANSWER))
+        url = f"/api/v1/agents/runs/{body['run_id']}/confirm"
+
+        answer = api.client.post(
+            url, {"allow": True}, format="json", headers={"Prefer": "respond-async"}
+        )
+        run_jobs()
+
+        assert answer.status_code == 202
+        assert AgentRun.objects.get().answer == "42"
+        assert acting == [{"to": "live"}]
+
+
+def test_function_calling_works_over_the_same_route(api, model, project):
+    project.settings |= {"agents": {"protocol": "tools"}}
+    project.save()
+    model.script(call("RetrieveFacts", {"query": "deploy"}), say("It is 42."))
+
+    body = ask(api, enable_memory=True).json()
+
+    assert body["answer"] == "It is 42."
+    assert [step["action"] for step in body["steps"]] == ["RetrieveFacts"]
