@@ -7,6 +7,7 @@ of a run is repeated.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from agents.models import AgentRun
 from agents.steps import AgentStep
@@ -14,6 +15,8 @@ from common.caller import Caller
 from conversations.formats.message import ChatMessage, Part
 from conversations.messages.append import append, prepare
 from conversations.models import Session
+from projects import secret_policy
+from projects.models import Project
 
 SAFE_RESULT = 20_000  # characters of an observation
 
@@ -28,16 +31,24 @@ def append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
     """Store the steps of a run, and its answer if it has one."""
     messages = [
         message
-        for number, step in enumerate(map(AgentStep.of_dict, run.steps))
+        for number, step in enumerate(
+            map(AgentStep.of_dict, _mask(run.project, run.steps))
+        )
         if not step.is_history
         for message in _step_messages(run, number, step)
     ]
     if run.answer:
-        answer: Part = {"type": "text", "text": run.answer}
+        answer: Part = {"type": "text", "text": _mask(run.project, run.answer)}
         messages.append(
             ChatMessage("assistant", (answer,), external_id=_name(run, "answer"))
         )
     append(run.project, session, prepare(run.project, messages), caller)
+
+
+def _mask(project: Project, said: Any) -> Any:
+    """Mask the secrets of what a run said; it is over, so none is refused."""
+    mode = project.options.secrets
+    return secret_policy.guard("mask" if mode == "reject" else mode, said)[0]
 
 
 def _step_messages(

@@ -9,11 +9,12 @@ import structlog
 
 from agents.loop.events import AgentEvent, RunFinished
 from agents.loop.react import LoopInput, run_loop
+from agents.loop.run_errors import AGENT_ERROR
 from agents.models import AgentRun
 from agents.recall.recall import recall
 from agents.recall.recalled_memory import RecalledMemory
 from agents.runs.agent_request import AgentRequest
-from agents.runs.recorder import AGENT_ERROR, RunEnded, RunRecorder, end_run
+from agents.runs.recorder import RunEnded, RunRecorder, end_run
 from agents.steps import AgentCall, AgentStep
 from agents.tools.choose import choose_tools
 from agents.tools.tool import ToolContext

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import structlog
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -18,12 +20,14 @@ from agents.loop.events import (
 from agents.models import AgentRun
 from agents.recall.recalled_memory import RecalledMemory
 from agents.runs.conversation import append_outcome
+from common import errors
 from common.caller import Caller
 from common.db import write
 from common.text import secrets
 from conversations.models import Session
 
-AGENT_ERROR = "agent-error"
+log = structlog.get_logger(__name__)
+
 UNFINISHED = (
     AgentRun.RunStatus.QUEUED,
     AgentRun.RunStatus.RUNNING,
@@ -95,10 +99,23 @@ def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
     if locked.has_memory:
         session = Session.objects.filter(pk=locked.session_id).first()
         if session:
-            append_outcome(locked, session, caller)
+            _append_outcome(locked, session, caller)
         invocation_job.enqueue(locked)
-    for name in ("status", "answer", "error", "pending_call", "ended_at"):
+    for name in ("status", "answer", "error", "pending_call", "ended_at", "memory"):
         setattr(run, name, getattr(locked, name))
+
+
+def _append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
+    """Store the messages of a run; a refusal, such as a quota, does not fail the answer."""
+    try:
+        with transaction.atomic():
+            append_outcome(run, session, caller)
+    except errors.Refusal as refusal:
+        log.warning("agent_messages_refused", run_id=str(run.pk), code=refusal.code)
+        known = run.memory.get("error")
+        said = f"The messages are not stored: {refusal.detail}"
+        run.memory = {**run.memory, "error": f"{known}; {said}" if known else said}
+        run.save(update_fields=["memory"])
 
 
 def interrupt(run: AgentRun, caller: Caller) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from conversations.invocations.record import begin_conversation
-from conversations.invocations.switch import is_memory_on
 from django.utils import timezone
 
 from access import idempotency
@@ -17,12 +15,13 @@ from audit import trail
 from common import errors, locks
 from common.caller import Caller, Role
 from common.db import write
+from conversations.invocations.record import AGENT, begin_conversation
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.sessions.lifecycle import resolve_user
 from projects import model_access, secret_policy
 from projects.models import Project
 
-AGENT = "react-mem"  # the agent of callers that name none
 MAX_RUNNING = 8  # runs of one project at the same time
 RETRY_AFTER = 5  # seconds
 # A run that has not been heard of for this long counts no more; see `interrupted`.
