@@ -170,7 +170,7 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
 
 def _memory_line(hit: search.MemoryHit) -> CandidateLine[Item]:
     line = memory_lines.of_memory(hit.memory)
-    item = RelevantMemory(hit, _lanes(hit))
+    item = RelevantMemory(hit, describe_lanes(hit))
     return CandidateLine(item, "memory", line.head, line.write)
 
 
@@ -180,7 +180,7 @@ def _file_line(file: RecommendedFile) -> CandidateLine[Item]:
     return CandidateLine(file, "file", len(line), lambda: line)
 
 
-def _lanes(hit: search.MemoryHit) -> str:
+def describe_lanes(hit: search.MemoryHit) -> str:
     """Say which search lanes found the hit, and at which place.
 
     An example is "found by words (number 1) and meaning (number 3)".

@@ -92,7 +92,7 @@ class PromptBlocks:
             text_blocks("digest", recalled.digest),
             text_blocks("notes", recalled.notes),
             text_blocks(CONDENSED, working.condensed),
-            step_blocks(working.steps, 1),
+            step_blocks(working.steps, working.condensed_steps + 1),
         )
 
     def choose_marker(self) -> str:

@@ -21,8 +21,9 @@ MAX_NAME = 64
 class StepsSoFar(Protocol):
     """The working memory of a run, as a prompt reads it."""
 
-    # The oldest steps in short; "" if every step is whole.
+    # The oldest steps in short, and how many these are.
     condensed: str
+    condensed_steps: int
 
     @property
     def steps(self) -> Sequence[AgentStep]: ...

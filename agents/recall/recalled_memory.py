@@ -9,12 +9,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class RecalledItem:
-    """A fact, an episode, an invocation or a rule: its id, date, one text, and why."""
+    """A fact, an episode, an invocation or a rule: its id, date, one text, and why.
+
+    `score` is that of the search, or the cosine of a rule; none for an invocation.
+    """
 
     id: str
     text: str
     at: datetime | None
     why: str = ""
+    score: float | None = None
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ HOSTILE = (
 class Working:
     steps: tuple[AgentStep, ...] = ()
     condensed: str = ""
+    condensed_steps: int = 0
 
 
 @dataclass

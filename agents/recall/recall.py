@@ -1,0 +1,128 @@
+"""Read the tiers of memory for one invocation."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from conversations.invocations.switch import is_memory_on
+
+from agents.recall import sources
+from agents.recall.failures import SourceFailures
+from agents.recall.recalled_memory import RecalledItem, RecalledMemory
+from agents.recall.sources import DigestLines, RecallQuery
+from common import errors
+from common.caller import Caller, Role
+from conversations.models import Session
+from conversations.sessions.lifecycle import resolve_user
+from playbook.models import Exposure
+from playbook.reading import exposures
+from projects.models import Project
+
+
+NOTHING: tuple[RecalledItem, ...] = ()
+
+
+def recall(
+    project: Project,
+    caller: Caller,
+    *,
+    question: str,
+    state: str = "",
+    user: str = "",
+    session: Session | None = None,
+) -> RecalledMemory:
+    """Return what an invocation is given from memory, and record which rules it was given.
+
+    A source that fails leaves its part empty; `errors` says so. Where memory is off for the
+    user or the conversation, nothing is read. Refuse with NotFound for another user's name.
+    """
+    recalled = read_memory(
+        project, caller, question=question, state=state, user=user, session=session
+    )
+    failed = SourceFailures()
+    with failed.collect("exposures"):
+        record_exposure(project, caller, recalled.entries, session)
+    return failed.add_to(recalled)
+
+
+def read_memory(
+    project: Project,
+    caller: Caller,
+    *,
+    question: str,
+    state: str = "",
+    user: str = "",
+    session: Session | None = None,
+    token_budget: int | None = None,
+) -> RecalledMemory:
+    """Like `recall`, but record nothing.
+
+    `token_budget` is that of the prompt, if it is not the project's; profile and soul take a
+    fifth of it each at most.
+    """
+    caller.require(Role.VIEWER, project.pk)
+    user_id = _user_of(user, session, caller)
+    failed = SourceFailures()
+    is_on = failed.ask("memory", lambda: is_memory_on(project, user_id, session), False)
+    if not is_on:
+        return failed.add_to(RecalledMemory())
+    query = RecallQuery.begin(
+        project,
+        caller,
+        question=question,
+        state=state,
+        user_id=user_id,
+        session=session,
+    )
+    budget = token_budget or project.options.agents.token_budget
+    # The first four need no vector, so the model embeds in the meantime.
+    invocations = failed.ask(
+        "conversation", lambda: sources.read_invocations(query), NOTHING
+    )
+    notes = failed.ask("agent memory", lambda: sources.read_notes(query, budget), "")
+    digest = failed.ask("digest", lambda: sources.read_digest(query), DigestLines())
+    for note in digest.notes:
+        failed.add(f"digest: {note}")
+    facts = failed.ask("facts", lambda: sources.read_facts(query), NOTHING)
+    episodes = failed.ask("episodes", lambda: sources.read_episodes(query), NOTHING)
+    if error := query.of_both.exception():
+        failed.add(f"facts and episodes are found by their words alone: {error}")
+    entries = failed.ask("rules", lambda: sources.read_rules(query), NOTHING)
+    return failed.add_to(
+        RecalledMemory(
+            facts=facts,
+            episodes=episodes,
+            invocations=invocations,
+            entries=entries,
+            digest=digest.without({item.id for item in (*facts, *episodes)}),
+            notes=notes,
+        )
+    )
+
+
+def record_exposure(
+    project: Project,
+    caller: Caller,
+    entries: Iterable[RecalledItem],
+    session: Session | None = None,
+) -> None:
+    """Record the rules that the agent was given, as the context of a task does."""
+    agent_id = session.agent_id if session else caller.agent_id
+    exposures.record(
+        project,
+        {uuid.UUID(item.id): item.score for item in entries},
+        caller,
+        source=Exposure.ExposureSource.CONTEXT,
+        agent_id=agent_id,
+    )
+
+
+def _user_of(user: str, session: Session | None, caller: Caller) -> str:
+    """Return the user whose memory is read; refuse a session of somebody else."""
+    user_id = resolve_user(user, caller)
+    if session is None:
+        return user_id
+    if user_id and session.user_id != user_id:
+        raise errors.NotFound("There is no such conversation of this user.")
+    return session.user_id

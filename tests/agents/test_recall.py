@@ -1,0 +1,398 @@
+"""What an invocation is given from memory."""
+
+from __future__ import annotations
+
+import pytest
+from agents.tiers.episodes import EpisodeDraft, store_episode
+from agents.tiers.facts import FactDraft, store_fact
+from conversations.invocations import record
+from conversations.invocations.switch import set_memory
+from django.db import connection, transaction
+from django.db.utils import OperationalError
+
+from agents.recall import recall as recalls
+from agents.recall import sources
+from agents.recall.recall import recall
+from common import errors
+from common.caller import SYSTEM, Caller, Role
+from common.ids import uuid7
+from conversations.agent_memory import snapshots, texts
+from conversations.agent_memory.pair import MemoryPair
+from conversations.models import Session
+from inference.embedding import active_model, fake
+from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft
+from playbook.models import Exposure, PlaybookEntry
+from playbook.proposals import person_edits
+
+pytestmark = pytest.mark.django_db
+QUESTION = "Why does the invoice export fail?"
+
+
+@pytest.fixture
+def session(project, alice):
+    """The conversation of Mia with the agent."""
+    return record.begin_conversation(project, "support", "mia", alice)
+
+
+@pytest.fixture
+def know(project, alice):
+    """Store a fact or an episode of somebody; return its id."""
+
+    def fact(content, user="", scope=None):
+        draft = FactDraft(content, user=user)
+        return str(store_fact(project, draft, alice, scope).pk)
+
+    def episode(goal, user=""):
+        draft = EpisodeDraft(goal, ["read the log"], "it ran", "ask first", user=user)
+        return str(store_episode(project, draft, alice).pk)
+
+    fact.episode = episode
+    return fact
+
+
+@pytest.fixture
+def rule(project, alice):
+    def stored(text):
+        draft = {"content": text, "category": "general"}
+        wanted = person_edits.addition(draft, alice, reason="")
+        return person_edits.submit_edit(project, wanted, alice).entry
+
+    return stored
+
+
+@pytest.fixture
+def note_of(project):
+    """Store a note that every agent's digest may have; return its id."""
+
+    def stored(content, scope=None, **fields):
+        draft = Draft(content=content, memory_type="learning", scope=scope, **fields)
+        return write.store(project, draft, SYSTEM).memory.pk
+
+    return stored
+
+
+@pytest.fixture
+def ask(project, alice):
+    def asked(caller=alice, **given):
+        return recall(project, caller, **{"question": QUESTION, **given})
+
+    return asked
+
+
+def ids(items):
+    return [item.id for item in items]
+
+
+class TestTiers:
+    def test_facts_and_episodes_come_with_dates_and_reasons(self, ask, know):
+        fact = know("The invoice export fails when the disk is full.")
+        episode = know.episode("Mend the failing invoice export")
+
+        recalled = ask()
+
+        assert ids(recalled.facts) == [fact]
+        assert ids(recalled.episodes) == [episode]
+        assert recalled.errors == ()
+        for item in (*recalled.facts, *recalled.episodes):
+            assert item.at
+            assert item.why.startswith("found by")
+            assert item.score
+        assert recalled.episodes[0].text == (
+            "Goal: Mend the failing invoice export\nSteps: - read the log\n"
+            "Outcome: it ran\nLessons: ask first"
+        )
+
+    def test_episodes_are_looked_for_with_the_state(self, ask, know):
+        wanted = know.episode("Roll the payment gateway back")
+        for number in range(3):
+            know.episode(f"Invoice export number {number} fails again")
+
+        without, with_state = ask(), ask(state="roll the payment gateway back now")
+
+        assert wanted not in ids(without.episodes)
+        assert ids(with_state.episodes)[0] == wanted
+
+    def test_at_most_as_many_as_the_project_says(self, ask, know, project):
+        for number in range(4):
+            know(f"The invoice export fails for reason number {number}.")
+        project.settings = {"agents": {"fact_retrieval_top_k": 2}}
+        project.save()
+
+        assert len(ask().facts) == 2
+
+    def test_invocations_come_in_order(self, ask, session, alice):
+        for query in ("first", "second", "third"):
+            record.append_invocation(session, query, "looked it up", "fine", alice)
+
+        recalled = ask(session=session, user="mia")
+
+        assert [item.text for item in recalled.invocations] == [
+            f"Asked: {query}\nlooked it up\nResult: fine"
+            for query in ("first", "second", "third")
+        ]
+        assert all(item.at for item in recalled.invocations)
+
+    def test_a_summary_that_says_all_stands_alone(self, ask, session, alice):
+        summary = "User asked why, agent did look, result was rain"
+        record.append_invocation(session, "why", summary, "rain", alice)
+
+        [item] = ask(session=session, user="mia").invocations
+
+        assert item.text == summary
+
+    def test_of_a_long_conversation_the_newest_are_read(
+        self, ask, session, alice, monkeypatch
+    ):
+        monkeypatch.setattr(sources, "MAX_INVOCATIONS", 2)
+        for number in range(4):
+            record.append_invocation(session, f"q{number}", "", "", alice)
+
+        texts_ = [item.text for item in ask(session=session).invocations]
+
+        assert texts_ == ["Asked: q2", "Asked: q3"]
+
+    def test_without_a_conversation_there_are_no_invocations_and_no_notes(self, ask):
+        recalled = ask()
+
+        assert (recalled.invocations, recalled.notes) == ((), "")
+
+    def test_notes_are_those_of_the_snapshot(self, ask, session, alice):
+        pair = MemoryPair.of_session(session)
+        texts.set_text(pair, "profile", "Mia likes short answers.", alice)
+        first = ask(session=session)
+        texts.set_text(pair, "profile", "Mia likes long answers.", alice)
+
+        assert "short answers" in first.notes
+        assert ask(session=session).notes == first.notes
+        snapshots.advance(session, alice)
+        session.refresh_from_db()
+        assert "long answers" in ask(session=session).notes
+
+    def test_the_digest_leaves_out_what_is_given_already(self, ask, note_of):
+        fact = note_of("The invoice export needs a disk.", kind="fact")
+        other = note_of("The invoice export runs at night.")
+
+        recalled = ask()
+
+        assert ids(recalled.facts) == [str(fact)]
+        assert str(fact) not in recalled.digest
+        assert str(other) in recalled.digest
+        assert "Memory digest" not in recalled.digest
+
+    def test_an_empty_digest_is_empty(self, ask):
+        assert ask().digest == ""
+
+
+class TestRules:
+    def test_those_above_the_gate_are_given_with_their_cosine(self, ask, rule):
+        fits = rule("When the invoice export fails, look why the disk is full.")
+        rule("Paint the harbour in green.")
+
+        [given] = ask().entries
+
+        assert given.id == str(fits.pk)
+        assert given.score > 0.3
+        assert given.why
+
+    def test_one_in_doubt_is_marked(self, ask, rule):
+        entry = rule(QUESTION)
+        PlaybookEntry.objects.filter(pk=entry.pk).update(helpful=1, harmful=1)
+
+        assert ask().entries[0].text == f"{QUESTION} (contested)"
+
+    def test_the_exposure_of_a_key_is_recorded(self, ask, rule, project):
+        fits = rule(QUESTION)
+        key = Caller(
+            name="key", roles={project.pk: Role.VIEWER}, key_id=uuid7(), agent_id="a1"
+        )
+
+        ask(key)
+
+        [exposure] = Exposure.objects.all()
+        assert (exposure.entry_id, exposure.agent_id) == (fits.pk, "a1")
+        assert exposure.relevance > 0.9
+
+
+class TestEmbedding:
+    def test_all_texts_are_embedded_in_one_call(self, ask, know, rule, monkeypatch):
+        know("The invoice export fails when the disk is full.")
+        know.episode("Mend the failing invoice export")
+        rule(QUESTION)
+        calls, embed = [], fake.FakeEmbedder.embed
+        monkeypatch.setattr(
+            fake.FakeEmbedder,
+            "embed",
+            lambda self, given: calls.append(list(given)) or embed(self, given),
+        )
+        active_model.forget_queries()
+
+        recalled = ask(state="the gateway is down")
+
+        assert recalled.facts
+        assert recalled.episodes
+        assert recalled.entries
+        assert len(calls) == 1
+        assert len(calls[0]) == 2
+
+    def test_without_the_model_words_still_find_facts(self, ask, know, rule):
+        fact = know("The invoice export fails when the disk is full.")
+        rule(QUESTION)
+
+        with fake.outage():
+            recalled = ask()
+
+        assert ids(recalled.facts) == [fact]
+        assert recalled.entries == ()
+        assert any("words alone" in error for error in recalled.errors)
+        assert any(error.startswith("rules: ") for error in recalled.errors)
+
+
+class TestFailures:
+    @pytest.mark.parametrize(
+        "name",
+        ["read_facts", "read_episodes", "read_rules", "read_digest", "read_notes"],
+    )
+    def test_a_source_that_fails_leaves_the_others(
+        self, ask, know, rule, session, monkeypatch, name
+    ):
+        know("The invoice export fails when the disk is full.")
+        know.episode("Mend the failing invoice export")
+        rule(QUESTION)
+
+        def fail(*given):
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 / 0")
+
+        monkeypatch.setattr(sources, name, fail)
+
+        recalled = ask(session=session)
+
+        [error] = recalled.errors
+        assert "division by zero" in error
+        found = [recalled.facts, recalled.episodes, recalled.entries]
+        assert sum(map(bool, found)) >= 2
+        assert recalled.to_dict()["error"] == error
+
+    def test_a_bug_is_not_hidden(self, ask, monkeypatch):
+        monkeypatch.setattr(sources, "read_facts", lambda query: query.nothing)
+
+        with pytest.raises(AttributeError):
+            ask()
+
+    def test_without_the_switch_nothing_is_read(self, ask, know, monkeypatch):
+        know("The invoice export fails when the disk is full.")
+
+        def fail(*given):
+            raise OperationalError("the server is away")
+
+        monkeypatch.setattr(recalls, "is_memory_on", fail)
+
+        recalled = ask()
+
+        assert recalled.facts == ()
+        assert recalled.errors == ("memory: the server is away",)
+
+
+class TestSwitch:
+    @pytest.fixture
+    def known(self, know, rule, session, alice):
+        know("The invoice export fails when the disk is full.")
+        know("The invoice export of Mia fails on Mondays.", user="mia")
+        rule(QUESTION)
+        record.append_invocation(session, "why", "looked", "rain", alice)
+        texts.set_text(MemoryPair.of_session(session), "soul", "I am kind.", alice)
+
+    def assert_nothing(self, recalled):
+        assert recalled == type(recalled)()
+
+    @pytest.mark.usefixtures("known")
+    def test_off_for_the_user_nothing_is_read(self, ask, project, alice, session):
+        set_memory(project, "mia", False, alice)
+
+        self.assert_nothing(ask(user="mia", session=session))
+        self.assert_nothing(ask(user="mia"))
+        assert ask().facts
+
+    @pytest.mark.usefixtures("known")
+    def test_off_for_the_conversation_nothing_is_read(self, ask, session):
+        Session.objects.filter(pk=session.pk).update(has_memory=False)
+
+        self.assert_nothing(ask(user="mia", session=session))
+        assert ask(user="mia").facts
+
+
+class TestIsolation:
+    @pytest.fixture
+    def facts_of(self, know):
+        return {
+            "mia": know("The invoice export of Mia fails on Mondays.", user="mia"),
+            "tom": know("The invoice export of Tom fails on Tuesdays.", user="tom"),
+            "": know("The invoice export fails when the disk is full."),
+        }
+
+    def everything(self, recalled):
+        return [*ids(recalled.facts), *ids(recalled.episodes), recalled.digest]
+
+    def test_a_user_gets_its_own_and_the_workspace(self, ask, facts_of):
+        assert set(ids(ask(user="mia").facts)) == {facts_of["mia"], facts_of[""]}
+
+    def test_without_a_user_nobodys_rows_are_read(self, ask, facts_of):
+        assert ids(ask().facts) == [facts_of[""]]
+
+    def test_the_digest_has_no_other_users_rows(self, ask, note_of):
+        own = note_of("The invoice export of Mia is red.", Scope("user", "mia"))
+        other = note_of("The invoice export of Tom is blue.", Scope("user", "tom"))
+
+        assert str(own) in ask(user="mia").digest
+        assert str(other) not in ask(user="mia").digest
+        assert str(own) not in ask().digest
+
+    def test_a_bound_key_reads_its_own_user_only(self, ask, facts_of, project):
+        mias = Caller(name="mia", roles={project.pk: Role.VIEWER}, user_id="mia")
+
+        assert set(ids(ask(mias).facts)) == {facts_of["mia"], facts_of[""]}
+        with pytest.raises(errors.NotFound):
+            ask(mias, user="tom")
+
+    def test_a_conversation_of_another_user_is_refused(self, ask, session):
+        with pytest.raises(errors.NotFound):
+            ask(user="tom", session=session)
+
+    def test_facts_of_an_anonymous_conversation_stay_in_it(
+        self, ask, know, project, alice
+    ):
+        own, other = (
+            record.begin_conversation(project, key, "", alice) for key in ("a", "b")
+        )
+        fact = know("The invoice export fails at noon.", scope=Scope("session", "a"))
+
+        assert ids(ask(session=own).facts) == [fact]
+        assert ask(session=other).facts == ()
+        assert ask().facts == ()
+
+    def test_charlie_gets_no_project(self, ask, charlie):
+        with pytest.raises(errors.NotFound):
+            ask(charlie)
+
+
+def test_a_viewer_may_recall(ask, project, know):
+    know("The invoice export fails when the disk is full.")
+    viewer = Caller(name="v", roles={project.pk: Role.VIEWER})
+
+    assert ask(viewer).facts
+
+
+def test_a_failure_leaves_a_transaction_usable(ask, know, monkeypatch):
+    know("The invoice export fails when the disk is full.")
+    monkeypatch.setattr(sources, "read_notes", lambda *given: _fail_in_database())
+    with transaction.atomic():
+        recalled = ask()
+
+        assert recalled.facts
+
+
+def _fail_in_database():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT no_such_column")
