@@ -9,6 +9,7 @@ from celery import shared_task
 
 from agents import project_removal
 from agents.learning import conversation_job, invocation_job
+from agents.runs import interruption, run_job
 from jobs.models import Heartbeat
 from projects.models import Project
 
@@ -16,7 +17,9 @@ __all__ = [
     "conversation_job",
     "end_idle_conversations",
     "invocation_job",
+    "mark_interrupted_runs",
     "project_removal",
+    "run_job",
 ]
 
 
@@ -26,3 +29,10 @@ def end_idle_conversations() -> None:
     for project in Project.objects.live():
         conversation_job.end_idle(project)
     Heartbeat.beat("agent_conversations")
+
+
+@shared_task
+def mark_interrupted_runs() -> None:
+    """Mark the runs whose process is gone."""
+    interruption.mark_interrupted()
+    Heartbeat.beat("agent_interruptions")

@@ -46,6 +46,10 @@ app.conf.update(
             "task": "agents.tasks.end_idle_conversations",
             "schedule": 60,
         },
+        "agent-interruptions": {
+            "task": "agents.tasks.mark_interrupted_runs",
+            "schedule": 60,
+        },
         "playbook-tidying": {"task": "playbook.tasks.tidy", "schedule": 3600},
         "playbook-exposures": {
             "task": "playbook.tasks.forget_exposures",
