@@ -36,7 +36,7 @@ ENDED = (AgentRun.RunStatus.DONE, AgentRun.RunStatus.FAILED)
 def is_task(run: AgentRun) -> bool:
     """Whether a run is like a task: two calls, one that failed, or the client says so."""
     calls = run_texts.calls_of(run)
-    said = run.request.get("is_task") or run.request.get("task")
+    said = run.request.get("task")
     return bool(said) or len(calls) >= MIN_CALLS or any(c.is_error for c in calls)
 
 

@@ -27,7 +27,7 @@ class AgentRequest:
     streaming: bool = False
     max_iterations: int | None = None
     # Whether the caller says that the invocation is a task, which becomes an episode.
-    is_task: bool = False
+    task: bool = False
 
     @classmethod
     def of_dict(cls, value: Mapping[str, Any]) -> AgentRequest:
@@ -48,5 +48,5 @@ class AgentRequest:
             "enable_memory": self.enable_memory,
             "streaming": self.streaming,
             "max_iterations": self.max_iterations,
-            "is_task": self.is_task,
+            "task": self.task,
         }

@@ -15,7 +15,7 @@ KEEP_ALIVE = 15.0  # seconds without an event after which a stream sends a comme
 MakeEvents = Callable[[Callable[[], bool]], Iterator[AgentEvent]]
 
 
-class _Done:
+class _EndMark:
     """The mark behind the last event."""
 
 
@@ -27,7 +27,7 @@ def stream_events(
     `make_events` is given a function that says whether to stop: it does when the reader has
     gone. The thread then ends at its next step, and records what was done.
     """
-    events: queue.SimpleQueue[AgentEvent | type[_Done]] = queue.SimpleQueue()
+    events: queue.SimpleQueue[AgentEvent | type[_EndMark]] = queue.SimpleQueue()
     is_gone = threading.Event()
 
     def work() -> None:
@@ -35,7 +35,7 @@ def stream_events(
             for event in make_events(is_gone.is_set):
                 events.put(event)
         finally:
-            events.put(_Done)
+            events.put(_EndMark)
             connections.close_all()
 
     threading.Thread(target=work, daemon=True, name="agent-run").start()

@@ -21,7 +21,7 @@ class RunNotConfirming(errors.StateConflict):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ConfirmationAnswer:
     """What a person said of the call that waited."""
 
     run: AgentRun
@@ -32,7 +32,7 @@ class Verdict:
 @write
 def confirm(
     run: AgentRun, caller: Caller, *, is_allowed: bool, status: AgentRun.RunStatus
-) -> Verdict:
+) -> ConfirmationAnswer:
     """Record the answer of a person, and set the run to `status`; the first answer counts."""
     caller.require(Role.WRITER, run.project_id)
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
@@ -53,5 +53,5 @@ def confirm(
         allowed=is_allowed,
     )
     if is_allowed:
-        return Verdict(locked, call, None)
-    return Verdict(locked, None, call)
+        return ConfirmationAnswer(locked, call, None)
+    return ConfirmationAnswer(locked, None, call)

@@ -79,7 +79,7 @@ class AgentRequestIn(InCollection):
         default=None,
         help_text="The most steps; null is the project's setting.",
     )
-    is_task = serializers.BooleanField(
+    task = serializers.BooleanField(
         default=False,
         help_text="Whether to record an episode, however few tools are called.",
     )
@@ -105,7 +105,7 @@ class TokensOut(serializers.Serializer[Any]):
     answer = serializers.IntegerField(help_text="Written.")
 
 
-class GivenMemoryOut(serializers.Serializer[Any]):
+class RunMemoryOut(serializers.Serializer[Any]):
     """The ids of what the run was given from memory."""
 
     facts = serializers.ListField(
@@ -146,7 +146,7 @@ class AgentResponseOut(WithError):
     answer = serializers.CharField(allow_null=True, help_text="The final answer.")
     iterations = serializers.IntegerField(help_text="Calls of the model.")
     tokens = TokensOut(help_text="Tokens of the model.")
-    memory = GivenMemoryOut(help_text="What was given from memory.")
+    memory = RunMemoryOut(help_text="What was given from memory.")
     pending_call = PendingCallOut(
         allow_null=True, help_text="The call to confirm; null if none waits."
     )
@@ -167,7 +167,7 @@ class RunRequestOut(serializers.Serializer[Any]):
     max_iterations = serializers.IntegerField(
         allow_null=True, help_text="The most steps; null is the project's setting."
     )
-    is_task = serializers.BooleanField(help_text="Whether it was called a task.")
+    task = serializers.BooleanField(help_text="Whether it was called a task.")
 
 
 class AgentRunOut(AgentResponseOut):

@@ -19,7 +19,7 @@ from agents.runs import run_job
 from agents.runs.agent_request import AgentRequest
 from agents.runs.background import stream_events
 from agents.runs.callers import caller_of
-from agents.runs.confirm import Verdict, confirm
+from agents.runs.confirm import ConfirmationAnswer, confirm
 from agents.runs.execute import execute
 from agents.runs.follow import follow
 from agents.runs.messages import answer_of, write_events
@@ -136,22 +136,22 @@ class ConfirmRunView(ReactMemView):
         """
         data = self.body(forms.ConfirmIn)
         is_async = _is_async(request)
-        verdict = confirm(
+        answer = confirm(
             find_run(self, run_id, Role.WRITER),
             self.caller,
             is_allowed=data["allow"],
             status=Status.QUEUED if is_async else Status.RUNNING,
         )
-        run = verdict.run
+        run = answer.run
         if is_async:
             run_job.run_later(
                 run,
-                allowed_call=verdict.allowed_call,
-                forbidden_call=verdict.forbidden_call,
+                allowed_call=answer.allowed_call,
+                forbidden_call=answer.forbidden_call,
             )
             return self.accept(request, run)
         return self.answer_run(
-            run, _events_after(verdict), is_streamed=data["streaming"]
+            run, _events_after(answer), is_streamed=data["streaming"]
         )
 
 
@@ -255,13 +255,13 @@ def find_run(view: AgentView, run_id: uuid.UUID, role: Role) -> AgentRun:
     return run
 
 
-def _events_after(verdict: Verdict) -> Callable[..., Iterator[AgentEvent]]:
+def _events_after(answer: ConfirmationAnswer) -> Callable[..., Iterator[AgentEvent]]:
     return partial(
         execute,
-        verdict.run,
-        caller_of(verdict.run),
-        allowed_call=verdict.allowed_call,
-        forbidden_call=verdict.forbidden_call,
+        answer.run,
+        caller_of(answer.run),
+        allowed_call=answer.allowed_call,
+        forbidden_call=answer.forbidden_call,
     )
 
 
@@ -279,7 +279,7 @@ def _request_of(data: Mapping[str, Any]) -> AgentRequest:
         "enable_memory",
         "streaming",
         "max_iterations",
-        "is_task",
+        "task",
     )
     return AgentRequest(
         group=tuple(data["group"]),

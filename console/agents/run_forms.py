@@ -65,16 +65,16 @@ class RunActionForm(ApplyMixin, forms.Form):
         if action == "cancel":
             run_job.cancel_run(self.run, self.caller)
             return "The run is cancelled."
-        verdict = confirm(
+        answer = confirm(
             self.run,
             self.caller,
             is_allowed=action == "allow",
             status=AgentRun.RunStatus.QUEUED,
         )
         run_job.run_later(
-            verdict.run,
-            allowed_call=verdict.allowed_call,
-            forbidden_call=verdict.forbidden_call,
+            answer.run,
+            allowed_call=answer.allowed_call,
+            forbidden_call=answer.forbidden_call,
         )
         return "A job goes on with the run. Reload the page to see its steps."
 

@@ -72,6 +72,7 @@ class TestAnAnswer:
             "RetrieveFacts",
             {"query": "deploy"},
         )
+        assert not step["is_error"], step
         session = Session.objects.get(key="deploys", user_id="42")
         roles = list(
             Message.objects.filter(session=session).values_list("role", flat=True)
