@@ -5,20 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
-from conversations.invocations.switch import is_memory_on
-
 from agents.recall import sources
 from agents.recall.failures import SourceFailures
 from agents.recall.recalled_memory import RecalledItem, RecalledMemory
 from agents.recall.sources import DigestLines, RecallQuery
 from common import errors
 from common.caller import Caller, Role
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.sessions.lifecycle import resolve_user
 from playbook.models import Exposure
 from playbook.reading import exposures
 from projects.models import Project
-
 
 NOTHING: tuple[RecalledItem, ...] = ()
 

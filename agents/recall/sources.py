@@ -7,8 +7,6 @@ from collections.abc import Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from conversations.invocations import record
-
 from agents.recall import memory_items
 from agents.recall.recalled_memory import RecalledItem
 from agents.tiers import episodes, facts
@@ -17,6 +15,7 @@ from common.text import question_focus
 from context import task_context
 from context.digest import assemble
 from conversations.agent_memory import preamble, snapshots
+from conversations.invocations import record
 from conversations.models import Session
 from inference.embedding import active_model
 from inference.embedding.vector import Vector

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from conversations.invocations.record import find_conversation
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +13,7 @@ from agents.serializers import context as forms
 from agents.views.base import AgentView
 from common.api.serializers import represent
 from common.caller import Role
+from conversations.invocations.record import find_conversation
 
 
 class InvocationContextView(AgentView):

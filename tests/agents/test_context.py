@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
 from agents.tiers.episodes import EpisodeDraft, store_episode
 from agents.tiers.facts import FactDraft, store_fact
-from conversations.invocations import record
-
 from common.caller import Role
+from conversations.invocations import record
 from inference import tokens
 from playbook.models import Exposure
 from playbook.proposals import person_edits

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from agents.tiers.episodes import EpisodeDraft, store_episode
-from agents.tiers.facts import FactDraft, store_fact
-from conversations.invocations import record
-from conversations.invocations.switch import set_memory
 from django.db import connection, transaction
 from django.db.utils import OperationalError
 
 from agents.recall import recall as recalls
 from agents.recall import sources
 from agents.recall.recall import recall
+from agents.tiers.episodes import EpisodeDraft, store_episode
+from agents.tiers.facts import FactDraft, store_fact
 from common import errors
 from common.caller import SYSTEM, Caller, Role
 from common.ids import uuid7
 from conversations.agent_memory import snapshots, texts
 from conversations.agent_memory.pair import MemoryPair
+from conversations.invocations import record
+from conversations.invocations.switch import set_memory
 from conversations.models import Session
 from inference.embedding import active_model, fake
 from memories.scopes import Scope
