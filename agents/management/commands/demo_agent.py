@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from textwrap import shorten
 from typing import Any
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         )
         project = find_or_create_project()
         for invocation in STORY:
-            with scripted(invocation.turns) if is_scripted else as_configured():
+            with play_script(invocation.turns) if is_scripted else nullcontext():
                 run = ask(project, invocation)
             learn(run)
             self.show(invocation, run)
@@ -60,7 +60,7 @@ class Command(BaseCommand):
     def show(self, invocation: DemoInvocation, run: AgentRun) -> None:
         self.stdout.write(f"\n== {invocation.about}")
         self.stdout.write(f"{invocation.user}: {invocation.question}")
-        for title, texts in given_to(run):
+        for title, texts in list_given(run):
             self.stdout.write(f"   given {title}: {len(texts)}")
             for text in texts:
                 self.stdout.write(f"      - {shorten(text, WIDTH)}")
@@ -83,7 +83,7 @@ def find_or_create_project() -> Project:
 
 
 @contextmanager
-def scripted(turns: tuple[str, ...]) -> Iterator[None]:
+def play_script(turns: tuple[str, ...]) -> Iterator[None]:
     """Let the fake provider say these turns; afterwards there is no model again."""
     settings.LANGUAGE_PROVIDER = "fake"
     try:
@@ -91,11 +91,6 @@ def scripted(turns: tuple[str, ...]) -> Iterator[None]:
             yield
     finally:
         settings.LANGUAGE_PROVIDER = language_model.NONE
-
-
-@contextmanager
-def as_configured() -> Iterator[None]:
-    yield
 
 
 def ask(project: Project, invocation: DemoInvocation) -> AgentRun:
@@ -126,7 +121,7 @@ def learn(run: AgentRun) -> None:
     run.refresh_from_db()
 
 
-def given_to(run: AgentRun) -> Iterator[tuple[str, list[str]]]:
+def list_given(run: AgentRun) -> Iterator[tuple[str, list[str]]]:
     """Yield the name of each tier and the texts that the run was given of it."""
     given = run.memory
     for title in ("facts", "episodes"):
