@@ -53,6 +53,18 @@ def choice(name: str, default: str, choices: set[str]) -> str:
     return value
 
 
+def hosts(name: str, default: list[str]) -> list[str]:
+    """Return hosts of the form HOST or HOST:PORT; an IPv6 address is in brackets."""
+    values: list[str] = env.list(name, default=default)
+    for value in values:
+        match = re.fullmatch(r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::(\d{1,5}))?", value)
+        if not match or int(match[1] or 1) not in range(1, 65_536):
+            raise ImproperlyConfigured(
+                f"{name} must list hosts as HOST or HOST:PORT, not {value!r}."
+            )
+    return values
+
+
 def database(url: str) -> dict[str, Any]:
     parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
     options: dict[str, Any] = {
@@ -107,6 +119,8 @@ if not SECRET_KEY.strip():
     SECRET_KEY = ""  # `startup` refuses to serve without one
 # Earlier keys: sessions and the secrets of tools stay readable after SECRET_KEY changed.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+if not all(key.strip() for key in SECRET_KEY_FALLBACKS):
+    raise ImproperlyConfigured("SECRET_KEY_FALLBACKS has an empty key; remove it.")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 ROOT_URLCONF = "memory_project.urls"
@@ -400,7 +414,7 @@ LANGUAGE_PRICE_OUT = price("LANGUAGE_PRICE_OUT", 0.0)
 PUBLIC_URL = env.str("PUBLIC_URL", default="")
 WEBHOOK_PRIVATE = env.bool("WEBHOOK_PRIVATE", default=False)
 # Tools of agents: docs/howto/agent-tools.md
-TOOL_HOSTS = env.list("TOOL_HOSTS", default=[])
+TOOL_HOSTS = hosts("TOOL_HOSTS", [])
 EMAIL_URL = env.str("EMAIL_URL", default="")
 if EMAIL_URL:
     globals().update(env.email_url_config(EMAIL_URL))

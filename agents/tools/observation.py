@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agents.tools.secrets import mask_values
+from agents.tools.echo_mask import mask_values
 from agents.tools.tool import MAX_OBSERVATION
 from common.text import plain_text, secrets
 from projects.models import Project

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import quote, quote_plus
 
 from agents.models import AgentTool, ToolSecret
 from agents.tools import encryption
@@ -158,35 +154,3 @@ def _encrypt_again(secret: ToolSecret, value: str) -> None:
         pk=secret.pk, encrypted_value=secret.encrypted_value
     )
     same.update(encrypted_value=encryption.encrypt(value), updated_at=secret.updated_at)
-
-
-def mask_values(text: str, values: Mapping[str, str]) -> str:
-    """Replace each secret in a text from outside by `[secret:NAME]`, in its usual spellings."""
-    spellings = {
-        spelling: name for name, value in values.items() for spelling in _spell(value)
-    }
-    # The longest first: an encoded value may contain a plain one.
-    for spelling in sorted(spellings, key=len, reverse=True):
-        text = text.replace(spelling, f"[secret:{spellings[spelling]}]")
-    return text
-
-
-def _spell(value: str) -> set[str]:
-    raw = value.encode()
-    encoded = {
-        base64.b64encode(raw).decode().rstrip("="),
-        base64.urlsafe_b64encode(raw).decode().rstrip("="),
-        raw.hex(),
-        raw.hex().upper(),
-    }
-    return encoded | {
-        value,
-        value[::-1],
-        quote(value, safe=""),
-        quote(value),
-        quote_plus(value),
-        html.escape(value),
-        html.escape(value, quote=False),
-        json.dumps(value)[1:-1],
-        json.dumps(json.dumps(value)[1:-1])[1:-1],
-    }

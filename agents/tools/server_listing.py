@@ -15,9 +15,9 @@ from django.utils.dateparse import parse_datetime
 
 from agents.models import AgentTool
 from agents.tools import mcp_client
+from agents.tools.echo_mask import mask_values
 from agents.tools.mcp_client import OfferedTool, ServerAccess
 from agents.tools.mcp_tool import open_access
-from agents.tools.secrets import mask_values
 from agents.tools.tool import ToolFailure
 from common.secret_masks import mask_value
 from common.text import storable_json

@@ -7,11 +7,16 @@ from collections.abc import Callable
 from ace.rules import classify, evidence, lessons, task, task_tags, unresolved_errors
 from ace.rules.files import file_links, file_paths
 from ace.rules.outcome import task_outcome
+from agents.models import AgentTool
 from agents.protocols.decision import UnreadableAnswer
 from agents.protocols.function_calls import FunctionCallReader, FunctionNames
 from agents.protocols.text import TextReader
 from agents.steps import AgentStep
 from agents.tiers import instruction_shape, personal_data_check
+from agents.tools import definitions
+from agents.tools.echo_mask import mask_values
+from agents.tools.input_schema import read_arguments
+from agents.tools.placeholders import fill_value
 from agents.working_memory import WorkingMemory
 from common.text import (
     literals,
@@ -165,6 +170,22 @@ def condense_steps(text: str) -> None:
     memory.condense(AgentSettings(working_memory_threshold=200, keep_last_steps=1))
 
 
+def read_tool_texts(text: str) -> None:
+    """Read what a tool's server sends, and what an owner writes into a definition."""
+    mask_values(text, {"key": "password=a1b2c3d4", "other": "QUJDREVGR0hJ"})
+    fill_value([text], {"x": text})
+    headers = {"a": text, "b": text[::2]}
+    definition = {
+        "method": "GET",
+        "url": f"https://a.example/{text}",
+        "headers": headers,
+    }
+    row = AgentTool(kind="http", name=text, definition=definition, arguments=[])
+    list(definitions.find_faults(row))
+    properties = {"x": {"description": text, "type": ["string", "null"]}}
+    read_arguments({"type": "object", "properties": properties})
+
+
 # They read 4,096 characters in more than 10 ms.
 HEAVY = frozenset(
     {
@@ -178,6 +199,7 @@ HEAVY = frozenset(
             "is_instruction",
             "read_decision",
             "condense_steps",
+            "read_tool_texts",
         ),
     }
 )
@@ -216,4 +238,5 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "read_decision": read_decision,
     "read_chat": read_chat,
     "condense_steps": condense_steps,
+    "read_tool_texts": read_tool_texts,
 }

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection
 
 from agents.models import AgentTool
 from agents.tools import definitions
@@ -236,3 +240,35 @@ class TestFaults:
     @pytest.mark.parametrize("timeout", [0, -1, 121, "soon"])
     def test_a_wrong_timeout(self, tools_api, timeout):
         assert "timeout" in refusal(tools_api, timeout=timeout)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameTime:
+    def test_one_of_two_creations_wins(self, project, alice):
+        fields = {
+            "kind": "http",
+            "description": "",
+            "arguments": [],
+            "definition": {"method": "GET", "url": URL},
+            "timeout": 30.0,
+            "groups": ["default"],
+            "states": ["*"],
+            "confirm": "ask",
+            "is_enabled": True,
+        }
+        start = threading.Barrier(4)
+
+        def create(number):
+            start.wait()
+            try:
+                return definitions.create_tool(project, "t", fields, alice).name
+            except definitions.ToolExists:
+                return "taken"
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(4) as threads:
+            outcomes = sorted(threads.map(create, range(4)))
+
+        assert outcomes == ["t", "taken", "taken", "taken"]
+        assert AgentTool.objects.count() == 1

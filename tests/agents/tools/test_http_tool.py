@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import socket
 
@@ -316,6 +317,30 @@ class TestSecretsThatAServerEchoes:
 
         assert spelling not in tools_api.try_tool("t")["observation"]
         assert server.last.headers["x-key"] == spelling
+
+    @pytest.mark.parametrize("before", ["", "B", "Be", "Bearer ", "user:"])
+    @pytest.mark.parametrize("after", ["", "}", "\n\n"])
+    def test_base64_of_a_text_that_contains_it_is_masked(
+        self, tools_api, server, before, after
+    ):
+        tools_api.put_secret("crm", KEY)
+        encoded = base64.b64encode(f"{before}{KEY}{after}".encode()).decode()
+        server.answers(body=f"You sent {encoded}")
+        tools_api.put_http("t", f"{server.url}/", headers={"X-Key": "{secret:crm}"})
+
+        observation = tools_api.try_tool("t")["observation"]
+
+        assert "[secret:" in observation
+        assert encoded[12:-8] not in observation
+
+    def test_a_password_inside_of_basic_credentials_is_masked(self, tools_api, server):
+        pair = base64.b64encode(b"anna:tr0ub4dor-and-3").decode()
+        tools_api.put_secret("login", pair)
+        server.answers(body="Hello anna, your word was tr0ub4dor-and-3")
+        headers = {"Authorization": "Basic {secret:login}"}
+        tools_api.put_http("t", f"{server.url}/", headers=headers)
+
+        assert "tr0ub4dor" not in tools_api.try_tool("t")["observation"]
 
     def test_a_secret_across_the_cut_is_masked(self, tools_api, server):
         tools_api.put_secret("crm", KEY)
