@@ -140,6 +140,7 @@ class FactsView(AgentView):
 
 
 class FactView(AgentView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
     path_help: ClassVar[Mapping[str, str]] = {"fact_id": PATH_HELP}
 
     @extend_schema(
@@ -230,6 +231,7 @@ class EpisodesView(AgentView):
 
 
 class EpisodeView(AgentView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
     path_help: ClassVar[Mapping[str, str]] = {"episode_id": PATH_HELP}
 
     @extend_schema(

@@ -209,6 +209,7 @@ class TestSessions:
 
     def paths(self, schema):
         places = ("/sessions", "/summaries", "/agent-memory", "/users/")
+        places += ("/facts", "/episodes", "/conversations")
         return {
             path: methods
             for path, methods in schema["paths"].items()
