@@ -15,6 +15,7 @@ from context.digest import digest_configs, digest_lines, digest_sources
 from context.digest.digest_options import KINDS, DigestOptions
 from context.digest.digest_sources import DigestCandidate
 from context.selection import CandidateLine, Selection
+from conversations.invocations.switch import users_without_memory
 from inference import tokens
 from jobs.models import Job
 from memories.models import Memory
@@ -76,6 +77,9 @@ class Digest:
     notes: tuple[str, ...] = ()
 
 
+MEMORY_OFF = "memory is off for a user of the scopes: nothing of the user was read"
+
+
 def for_agent(
     project: Project,
     caller: Caller,
@@ -88,7 +92,8 @@ def for_agent(
     """Return the digest of an agent before a turn (docs/digest.md).
 
     The same rows and settings always give the same bytes. The digest reads the shared
-    memories of the project and its organization, and the memories of the `scopes`.
+    memories of the project and its organization, and the memories of the `scopes`. Scopes
+    of users whose memory is off are left out.
     """
     caller.require(Role.VIEWER, project.pk)
     options = digest_configs.effective_options(project, agent_id, caller, overrides)
@@ -97,12 +102,20 @@ def for_agent(
         return Digest(_sentence(DISABLED, options), behind=behind)
     if spent := _zero_budget(options):
         return Digest(f"{OPENING}\n{spent}\n", behind=behind)
+    off = users_without_memory(project, (scope.owner for scope in scopes))
+    scopes = [scope for scope in scopes if scope.owner not in off]
+    off_notes = (MEMORY_OFF,) if off else ()
     rows = readable(project, caller, options, agent_id, scopes)
     sources = digest_sources.gather(project, rows, options, query)
     if not sources.candidates:
         has_rows = rows.exists() if options.allow_sensitivities else False
         text = _sentence(NOTHING if has_rows else EMPTY, options)
-        return Digest(text, counts=sources.counts, behind=behind, notes=sources.notes)
+        return Digest(
+            text,
+            counts=sources.counts,
+            behind=behind,
+            notes=(*off_notes, *sources.notes),
+        )
     kinds = _kinds(sources.candidates)
     candidates = [one for one in sources.candidates if one.id in kinds]
     memories = LazyMemories([one.id for one in candidates])
@@ -139,7 +152,7 @@ def for_agent(
             **{kind: use.used for kind, use in chosen.kinds.items()},
         },
         behind=behind,
-        notes=sources.notes,
+        notes=(*off_notes, *sources.notes),
     )
 
 

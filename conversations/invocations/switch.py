@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
@@ -33,6 +35,17 @@ def is_memory_on(
     if session is None:
         return True
     return not Session.objects.filter(pk=session.pk, has_memory=False).exists()
+
+
+def users_without_memory(project: Project, users: Iterable[str]) -> set[str]:
+    """Return which of these users have their memory off."""
+    asked = {user for user in users if user}
+    if not asked:
+        return set()
+    off = MemorySwitch.objects.filter(
+        project=project, user_id__in=asked, is_enabled=False
+    )
+    return set(off.values_list("user_id", flat=True))
 
 
 def require_memory(

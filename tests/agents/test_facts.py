@@ -449,3 +449,19 @@ def anonymous(project, alice):
     from conversations.invocations.record import begin_conversation
 
     return begin_conversation(project, "chat-0", "", alice)
+
+
+def test_a_digest_reads_nothing_of_a_user_whose_memory_is_off(seed, project, alice):
+    seed.store("Staging is shared.")
+    seed.store("Ann likes red.", user="ann")
+    body = {"project": "alpha", "scope": {"kind": "user", "user_id": "ann"}}
+    url = "/api/v1/context/digest"
+    before = seed.client.post(url, body).json()["text"]
+    set_memory(project, "ann", False, alice)
+
+    answer = seed.client.post(url, body).json()
+
+    assert "Ann likes red." in before
+    assert "Ann likes red." not in answer["text"]
+    assert "Staging is shared." in answer["text"]
+    assert "memory is off" in answer["notes"][0]
