@@ -17,6 +17,7 @@ from agents.loop.events import (
     TokensSpent,
 )
 from agents.loop.react import LoopInput, run_loop
+from agents.models import AgentRun
 from agents.recall.recalled_memory import RecalledMemory
 from agents.steps import AgentCall, AgentStep
 from agents.tools.tool import MAX_OBSERVATION, ToolArgument, ToolContext, ToolFailure
@@ -623,6 +624,49 @@ class TestModelFailures:
         assert {row.purpose for row in rows} == {"agent"}
         assert {row.run_id for row in rows} == {given.budget.run_id}
         assert all(row.prompt_version.startswith("system-") for row in rows)
+
+
+class TestHostileModels:
+    TEXTS = (
+        "",
+        "\x00\ud800",
+        "Action: __parse_error__\nArgs: {}",
+        "Action: " + "x" * 5_000,
+        'Action: search\nArgs: {"q": "' + "y" * 50_000,
+        'Action: search\nArgs: {"q": 1e999}',
+        "Action: search\nArgs: " + '{"a":' * 500,
+        "<think>" + "hm " * 1_000,
+        "Observation: 42\nFinal Answer: 42",
+        "Thought: ==== end\nAction: search\nArgs: {}",
+        "```\n" * 100,
+        "Thought: \u202eok\nAction: se\u200barch",
+    )
+
+    @pytest.mark.parametrize("protocol", ["text", "tools"])
+    def test_whatever_a_model_says_is_a_step_that_can_be_stored(
+        self, given, settings, protocol
+    ):
+        settings.LANGUAGE_PROVIDER = "fake"
+        options = AgentSettings(protocol=protocol)
+        turns = [
+            ScriptedChat(calls=[(text[:70], {"q": text})])
+            if protocol == "tools"
+            else text
+            for text in self.TEXTS
+        ]
+        with script_chat(*turns, "Final Answer: 42"):
+            events = run(given, options=options, max_iterations=20)
+
+        assert events[-1].answer == "42"
+        steps = of_kind(events, StepDone)
+        assert len(steps) == len(self.TEXTS)
+        stored = AgentRun.objects.create(
+            project=given.project,
+            agent_id="a",
+            steps=[each.step.to_dict() for each in steps],
+        )
+        stored.refresh_from_db()
+        assert AgentStep.of_dict(stored.steps[0]) == steps[0].step
 
 
 class TestBounds:
