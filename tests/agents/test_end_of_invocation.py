@@ -344,7 +344,7 @@ class TestEpisodes:
         assert "failed: order 48213" in of_kind("episode").get().steps[0]
 
     def test_the_client_may_say_so(self, project, talk, learn):
-        learn(make_run(project, talk, steps=[], request={"is_task": True}))
+        learn(make_run(project, talk, steps=[], request={"task": True}))
 
         assert of_kind("episode").count() == 1
 

@@ -30,6 +30,7 @@ from playbook.models import PlaybookDelta
 from tests.agents import scripted_endpoint
 from tests.agents.runs import LISBON, VEGAN, facts, make_run, said, step
 from tests.agents.scripted_endpoint import fail, say
+from tests.faults.conftest import together as together
 from tests.faults.test_killed_compactions import die_at, run_and_kill
 
 pytestmark = [
@@ -137,6 +138,23 @@ def say_json(value):
     import json
 
     return say(json.dumps(value))
+
+
+class TestTwoWorkersAtOnce:
+    def test_everything_is_there_once(self, job, run, model, together):
+        refill(model)
+        twin = Job.objects.create(
+            kind=job.kind, project_id=job.project_id, args=job.args
+        )
+
+        together(lambda: runner.run(job.pk), lambda: runner.run(twin.pk))
+        for each in Job.objects.filter(state="waiting", kind=job.kind):
+            again(each)
+
+        run.refresh_from_db()
+        assert tally() == WHOLE
+        assert len(run.learned["facts"]) == 2
+        assert run.learned["episode"] == str(Memory.objects.get(kind="episode").pk)
 
 
 class TestAModelThatFails:

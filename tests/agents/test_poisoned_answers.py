@@ -33,7 +33,7 @@ def learn(project, alice, run_jobs, client_of, model):
     def act(observation, *candidates, summary=None):
         model.script_json(summary or said(did="looked"), facts(*candidates))
         steps = [step(observation=observation), step("Track", "on its way")]
-        run = make_run(project, session, steps=steps, key_id=key.pk)
+        run = make_run(project, session, steps=steps, key_id=key.pk, is_attested=True)
         invocation_job.enqueue(run)
         run_jobs()
         run.refresh_from_db()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ace.rules import classify, evidence, lessons, task, task_tags, unresolved_errors
 from ace.rules.files import file_links, file_paths
 from ace.rules.outcome import task_outcome
+from agents.learning import shared_words
 from agents.models import AgentTool
 from agents.protocols.decision import UnreadableAnswer
 from agents.protocols.function_calls import FunctionCallReader, FunctionNames
@@ -234,6 +235,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "file_path": lambda text: file_paths.normalise(text, explicit=True),
     "reflect": reflect,
     "find_personal_data": personal_data_check.find_personal_data,
+    "share": lambda text: shared_words.share(text, f"{text} a"),
     "is_instruction": instruction_shape.is_instruction,
     "read_decision": read_decision,
     "read_chat": read_chat,
