@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.views import conversations, runs, tiers, tool_secrets, tools
+from agents.views import (
+    config,
+    context,
+    conversations,
+    runs,
+    tiers,
+    tool_secrets,
+    tools,
+)
 
 RUN = "agents/runs/<uuid:run_id>"
 CONVERSATION = "conversations/<str:conversation_id>"
@@ -29,4 +37,6 @@ urlpatterns: list[URLPattern] = [
     path(RUN, runs.RunView.as_view()),
     path(f"{RUN}/events", runs.RunEventsView.as_view()),
     path(f"{RUN}/confirm", runs.ConfirmRunView.as_view()),
+    path("context/invocation", context.InvocationContextView.as_view()),
+    path("agents/config", config.AgentConfigView.as_view()),
 ]

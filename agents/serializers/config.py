@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from rest_framework import serializers
 
-from agents.serializers.answers import InCollection, WithError
+from agents.serializers.answers import WithError
+from agents.serializers.in_collection import InCollection
 from common.api.serializers import NullIsAbsent
 from projects.options import TEMPLATE_NAMES, AgentSettings
 

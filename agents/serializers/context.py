@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from agents.serializers.answers import InCollection, WithError
+from agents.serializers.answers import WithError
+from agents.serializers.in_collection import InCollection
 from common.api.serializers import NullIsAbsent
 from conversations.models import MAX_KEY
 from conversations.serializers.sessions import UserField

@@ -706,6 +706,24 @@ TABLE = [
         lowest=OWNER,
     ),
     Route("DELETE", TOOL_SECRET, ("tool_secret",), query=about(), lowest=OWNER),
+    # What the agent is given, and its settings
+    Route(
+        "POST",
+        f"{V1}/context/invocation",
+        body=about(
+            question="Is the harbour lock open?",
+            user=("user",),
+            conversation_id=("conversation",),
+        ),
+        is_private=True,
+    ),
+    Route("GET", f"{V1}/agents/config", query=about()),
+    Route(
+        "PUT",
+        f"{V1}/agents/config",
+        body=about(protocol="tools"),
+        lowest=OWNER,
+    ),
     # What every known caller may read
     Route("GET", "api/schema", lowest=None, stranger=200),
     Route("GET", "api/docs", lowest=None, stranger=200),

@@ -182,6 +182,7 @@ class TestRoles:
         assert silent == {
             f"{route_table.PROJECT}/settings",
             f"{route_table.PROJECT}/indexing",  # counts and a time
+            "api/v1/agents/config",
             "api/v1/deduplications/<uuid:job_id>",
             # Ids and counts; an old memory, which a plan would name, is not there.
             "api/v1/compactions",
