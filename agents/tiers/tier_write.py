@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from common import errors
+from common import db, errors
 from common.caller import Caller, Role
 from memories.lifecycle import delete, lookup
 from memories.models import Memory
@@ -40,9 +40,24 @@ def get_of_kind(
     return memory
 
 
+@db.write
 def delete_of_kind(memory_id: uuid.UUID, kind: str, caller: Caller) -> Memory:
-    """Delete a memory of a kind softly, with its history; raise NotFound for other ids."""
+    """Delete a memory of a kind softly, with its history; raise NotFound for other ids.
+
+    The rows that repeat its text in its scope go first: otherwise one of them would take its
+    place, and a read would find the text again.
+    """
     memory = get_of_kind(memory_id, kind, caller, Role.WRITER)
-    if not delete.delete_memory(memory.pk, caller, reason=f"deleted as a {kind}"):
+    repeated = Memory.objects.visible_to(caller).filter(
+        duplicate_of=memory.pk,
+        kind=kind,
+        scope_hash=memory.scope_hash,
+        similarity_hash=memory.similarity_hash,
+        deleted_at=None,
+    )
+    reason = f"deleted as a {kind}"
+    for pk in repeated.order_by("pk").values_list("pk", flat=True):
+        delete.delete_memory(pk, caller, reason=reason)
+    if not delete.delete_memory(memory.pk, caller, reason=reason):
         raise lookup.not_found_error(memory.pk)
     return memory

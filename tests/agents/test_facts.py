@@ -306,6 +306,15 @@ class TestOneFact:
         assert MemoryChange.objects.filter(memory_id=fact_id, action="delete").exists()
         assert AuditEvent.objects.filter(verb="memory.delete", object_id=fact_id)
 
+    def test_a_fact_that_was_stored_twice_is_gone_too(self, seed, alice_api):
+        fact_id = seed.store()["fact_id"]
+        assert seed.store()["fact_id"] == fact_id
+
+        alice_api.delete(f"{FACTS}/{fact_id}")
+
+        assert seed.contents() == []
+        assert not Memory.objects.filter(deleted_at=None).exists()
+
     def test_deleting_twice_is_404(self, seed, alice_api):
         fact_id = seed.store()["fact_id"]
         alice_api.delete(f"{FACTS}/{fact_id}")
@@ -455,6 +464,7 @@ def test_a_digest_reads_nothing_of_a_user_whose_memory_is_off(seed, project, ali
     seed.store("Staging is shared.")
     seed.store("Ann likes red.", user="ann")
     body = {"project": "alpha", "scope": {"kind": "user", "user_id": "ann"}}
+    body["query"] = "staging red"
     url = "/api/v1/context/digest"
     before = seed.client.post(url, body).json()["text"]
     set_memory(project, "ann", False, alice)
