@@ -221,6 +221,12 @@ PLACEHOLDERS: dict[TemplateName, frozenset[str]] = {
 }
 
 
+def _describe_names(schema: dict[str, Any]) -> None:
+    """Say the names of templates in words: OpenAPI 3.0 has no `propertyNames`."""
+    names = schema.pop("propertyNames", {}).get("enum", ())
+    schema["description"] = f"By name: {', '.join(names)}."
+
+
 class AgentSettings(SettingsSection):
     """The agent with memory (seed 004, `agent-mem`); docs/agents.md."""
 
@@ -246,7 +252,10 @@ class AgentSettings(SettingsSection):
     # Days until a fact or an episode that no question has found is archived; None: never.
     prune_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     # The project's own templates, by name; the others come from `agents/prompt/templates`.
-    templates: dict[TemplateName, Annotated[str, Field(max_length=10_000)]] = {}
+    templates: Annotated[
+        dict[TemplateName, Annotated[str, Field(max_length=10_000)]],
+        Field(json_schema_extra=_describe_names),
+    ] = {}
 
     @field_validator("templates")
     @classmethod

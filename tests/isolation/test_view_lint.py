@@ -27,6 +27,9 @@ ALLOWED = {
     "playbook/tasks.py: refresh_statistics": "the system counts words",
     "conversations/tasks.py: refresh_statistics": "the system counts words",
     "conversations/tasks.py: retain": "the system archives and purges by the settings",
+    "agents/tasks.py: end_idle_conversations": "the system ends what is idle",
+    "agents/management/commands/demo_agent.py: learn": "whoever has a shell owns all",
+    "agents/management/commands/demo_agent.py: find_or_create_project": "the same",
     "ace/management/commands/replay.py: in_process": "whoever has a shell owns all",
     "ace/management/commands/replay.py: handle": "whoever has a shell owns all",
 }
