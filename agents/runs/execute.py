@@ -94,6 +94,7 @@ def _loop_input(
             group=request.group,
             state=request.state,
             has_memory=run.has_memory,
+            session=session,
         ),
         tool_context=ToolContext(
             project=project,
