@@ -22,6 +22,7 @@ from django.test import Client
 from access.models import ApiKey
 from benchmarks.fixtures import population, temp_project
 from benchmarks.fixtures.large_fixture import (
+    large_agents,
     large_memories,
     large_playbook,
     large_sessions,
@@ -84,6 +85,8 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 def fill_project(
     project: Project, sizes: Mapping[str, Any], passages: Passages
 ) -> None:
+    # First, because the pages of one row show the newest memory and the newest session.
+    large_agents.write_runs(project, sizes["tasks"], passages)
     large_memories.write_memories(project, sizes["memories"], passages)
     large_playbook.complete_tasks(project, sizes["tasks"], passages)
     large_playbook.write_rules(project, sizes["entries"], passages)

@@ -16,6 +16,7 @@ from django.contrib.admin.utils import quote as quoted
 from django.db.models import Model
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from agents.models import AgentRun
 from console.inbox.tabs import TABS
 from conversations.models import Session, Summary
 from memories.models import File, Memory
@@ -227,6 +228,8 @@ def _row(name: str, subjects: PageSubjects) -> Model | None:
         return subjects.duplicate
     if name == "console:session":
         return subjects.rows.get(Session)
+    if name == "console:agent_run":
+        return subjects.rows.get(AgentRun)
     if name == "console:inbox_conflict":
         return subjects.rows.get(Conflict)
     if name.startswith("console:inbox_"):

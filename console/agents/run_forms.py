@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from django import forms
 
@@ -102,6 +103,11 @@ class AgentSettingsForm(ApplyMixin, forms.Form):
 def _form_field(name: str, kind: Any, metadata: list[Any]) -> forms.Field:
     """Return the form's field for a setting of a type with these bounds."""
     label = name.replace("_", " ").capitalize()
+    kinds = [each for each in get_args(kind) if each is not NoneType]
+    is_required = NoneType not in get_args(kind)
+    if not is_required:
+        kind, more = _unwrap(kinds[0])
+        metadata = [*metadata, *more]
     if kind is bool:
         return forms.BooleanField(label=label, required=False)
     if kind is int:
@@ -112,7 +118,10 @@ def _form_field(name: str, kind: Any, metadata: list[Any]) -> forms.Field:
             if hasattr(m, key)
         }
         return forms.IntegerField(
-            label=label, min_value=bounds.get("ge"), max_value=bounds.get("le")
+            label=label,
+            required=is_required,
+            min_value=bounds.get("ge"),
+            max_value=bounds.get("le"),
         )
     if kind is str:
         most = next((m.max_length for m in metadata if hasattr(m, "max_length")), None)
@@ -120,5 +129,10 @@ def _form_field(name: str, kind: Any, metadata: list[Any]) -> forms.Field:
         return forms.CharField(
             label=label, required=False, max_length=most, widget=widget
         )
-    values = getattr(kind, "__args__", ())
-    return forms.ChoiceField(label=label, choices=[(each, each) for each in values])
+    return forms.ChoiceField(label=label, choices=[(each, each) for each in kinds])
+
+
+def _unwrap(kind: Any) -> tuple[Any, list[Any]]:
+    """Return the type of an Annotated one, and its bounds."""
+    plain, *more = get_args(kind) or (kind,)
+    return plain, [m for each in more for m in getattr(each, "metadata", [each])]

@@ -47,9 +47,9 @@ def view_steps(run: AgentRun) -> list[StepView]:
                 json.dumps(step["arguments"], indent=2, ensure_ascii=False), MAX_TEXT
             ),
             observation=panels.text_block(step["observation"], MAX_TEXT),
-            is_error=step["is_error"],
-            is_history=step["is_history"],
-            took=f"{step['took_ms']:,} ms" if step["took_ms"] else "",
+            is_error=step.get("is_error", False),
+            is_history=step.get("is_history", False),
+            took=f"{step['took_ms']:,} ms" if step.get("took_ms") else "",
         )
         for number, step in enumerate(run.steps, start=1)
     ]

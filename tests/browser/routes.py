@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import RequestFactory
 from django.urls import reverse
 
+from agents.models import AgentRun
 from benchmarks.product import page_addresses
 from common.caller import Caller, Role
 from common.ids import uuid7
@@ -113,6 +114,11 @@ def of_sessions(world):
     wrong = {"show": "context", "budget": "0"}
     yield Visit(name, f"{route}?{urlencode(wrong)}", "refused", 400)
     yield Visit(name, url(name, uuid7()), "unknown", 404)
+    run = world[AgentRun]
+    yield Visit("console:agent", url("console:agent"))
+    yield Visit("console:agent_runs", url("console:agent_runs"))
+    yield Visit("console:agent_run", url("console:agent_run", run.pk))
+    yield Visit("console:agent_run", url("console:agent_run", uuid7()), "unknown", 404)
     pair = {"user": session.user_id, "agent": session.agent_id}
     yield Visit("console:person", url("console:person"))
     yield Visit("console:person", url("console:person", user=session.user_id), "one")
