@@ -9,7 +9,6 @@ from agents.prompt.build import BuiltPrompt, PromptInput, build_prompt
 from agents.recall.recall import read_memory, record_exposure
 from agents.recall.recalled_memory import RecalledItem, RecalledMemory
 from agents.steps import AgentStep
-from common import replicas
 from common.caller import Caller
 from conversations.models import Session
 from projects.models import Project
@@ -57,16 +56,14 @@ def for_invocation(
     Record the rules that have room as given, as the context of a task does.
     """
     options = project.options.agents
-    recalled = replicas.read_from_replica(
-        lambda: read_memory(
-            project,
-            caller,
-            question=question,
-            state=state,
-            user=user,
-            session=session,
-            token_budget=token_budget,
-        )
+    recalled = read_memory(
+        project,
+        caller,
+        question=question,
+        state=state,
+        user=user,
+        session=session,
+        token_budget=token_budget,
     )
     prompt = build_prompt(
         PromptInput(

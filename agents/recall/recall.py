@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from agents.recall import sources
 from agents.recall.failures import SourceFailures
 from agents.recall.recalled_memory import RecalledItem, RecalledMemory
+from agents.recall.side_reads import begin_read
 from agents.recall.sources import DigestLines, RecallQuery
 from common import errors
 from common.caller import Caller, Role
@@ -74,7 +75,9 @@ def read_memory(
         session=session,
     )
     budget = token_budget or project.options.agents.token_budget
-    # The first four need no vector, so the model embeds in the meantime.
+    # The two searches take longest. What needs no vector comes first in this thread.
+    begun_facts = begin_read(lambda: sources.read_facts(query))
+    begun_episodes = begin_read(lambda: sources.read_episodes(query))
     invocations = failed.ask(
         "conversation", lambda: sources.read_invocations(query), NOTHING
     )
@@ -82,11 +85,11 @@ def read_memory(
     digest = failed.ask("digest", lambda: sources.read_digest(query), DigestLines())
     for note in digest.notes:
         failed.add(f"digest: {note}")
-    facts = failed.ask("facts", lambda: sources.read_facts(query), NOTHING)
-    episodes = failed.ask("episodes", lambda: sources.read_episodes(query), NOTHING)
+    entries = failed.ask("rules", lambda: sources.read_rules(query), NOTHING)
+    facts = failed.ask("facts", begun_facts, NOTHING)
+    episodes = failed.ask("episodes", begun_episodes, NOTHING)
     if error := query.of_both.exception():
         failed.add(f"facts and episodes are found by their words alone: {error}")
-    entries = failed.ask("rules", lambda: sources.read_rules(query), NOTHING)
     return failed.add_to(
         RecalledMemory(
             facts=facts,

@@ -147,15 +147,15 @@ class DigestLines:
 
 
 def read_digest(query: RecallQuery) -> DigestLines:
-    digest = assemble.for_agent(
+    included, notes = assemble.included_for_agent(
         query.project,
         query.caller,
         agent_id=query.agent_id,
         query=query.question,
         scopes=_scopes_of(query),
     )
-    lines = tuple((each.memory.pk, each.text) for each in digest.included)
-    return DigestLines(lines, digest.notes)
+    lines = tuple((each.memory.pk, each.text) for each in included)
+    return DigestLines(lines, notes)
 
 
 def _scopes_of(query: RecallQuery) -> list[Scope]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
 from common.caller import Caller, Role
 from context import selection
@@ -102,10 +102,9 @@ def for_agent(
         return Digest(_sentence(DISABLED, options), behind=behind)
     if spent := _zero_budget(options):
         return Digest(f"{OPENING}\n{spent}\n", behind=behind)
-    off = users_without_memory(project, (scope.owner for scope in scopes))
-    scopes = [scope for scope in scopes if scope.owner not in off]
-    off_notes = (MEMORY_OFF,) if off else ()
-    rows = readable(project, caller, options, agent_id, scopes)
+    kept = _scopes_with_memory(project, scopes)
+    off_notes = (MEMORY_OFF,) if len(kept) < len(scopes) else ()
+    rows = readable(project, caller, options, agent_id, kept)
     sources = digest_sources.gather(project, rows, options, query)
     if not sources.candidates:
         has_rows = rows.exists() if options.allow_sensitivities else False
@@ -116,8 +115,61 @@ def for_agent(
             behind=behind,
             notes=(*off_notes, *sources.notes),
         )
-    kinds = _kinds(sources.candidates)
-    candidates = [one for one in sources.candidates if one.id in kinds]
+    choice = _choose(sources.candidates, options)
+    return Digest(
+        text=_text(choice.selection, options),
+        included=choice.included,
+        omitted=choice.omitted,
+        counts=sources.counts,
+        used={
+            "total": choice.selection.total.used,
+            **{kind: use.used for kind, use in choice.selection.kinds.items()},
+        },
+        behind=behind,
+        notes=(*off_notes, *sources.notes),
+    )
+
+
+def included_for_agent(
+    project: Project,
+    caller: Caller,
+    *,
+    agent_id: str = "",
+    query: str = "",
+    scopes: Sequence[Scope] = (),
+) -> tuple[list[IncludedMemory], tuple[str, ...]]:
+    """Return what the digest of an agent includes, and the notes of sources that failed.
+
+    Nothing else is read: to say why a digest is empty can read all memories of a project.
+    """
+    caller.require(Role.VIEWER, project.pk)
+    options = digest_configs.effective_options(project, agent_id, caller)
+    if not options.enabled or _zero_budget(options):
+        return [], ()
+    kept = _scopes_with_memory(project, scopes)
+    rows = readable(project, caller, options, agent_id, kept)
+    sources = digest_sources.gather(project, rows, options, query)
+    return _choose(sources.candidates, options).included, sources.notes
+
+
+def _scopes_with_memory(project: Project, scopes: Sequence[Scope]) -> list[Scope]:
+    """Return the scopes without those of users whose memory is off."""
+    off = users_without_memory(project, (scope.owner for scope in scopes))
+    return [scope for scope in scopes if scope.owner not in off]
+
+
+@dataclass(frozen=True)
+class DigestChoice:
+    """The lines that the budgets have room for, and the memories of the other candidates."""
+
+    selection: Selection[DigestCandidate]
+    included: list[IncludedMemory]
+    omitted: list[OmittedMemory]
+
+
+def _choose(found: Sequence[DigestCandidate], options: DigestOptions) -> DigestChoice:
+    kinds = _kinds(found)
+    candidates = [one for one in found if one.id in kinds]
     memories = LazyMemories([one.id for one in candidates])
     chosen = selection.select(
         (_line(one, kinds[one.id], memories) for one in candidates),
@@ -126,34 +178,25 @@ def for_agent(
         opening=OPENING,
     )
     ranks = {one.id: place for place, one in enumerate(candidates, start=1)}
-    return Digest(
-        text=_text(chosen, options),
-        included=[
-            IncludedMemory(
-                memories[line.item.id],
-                line.item.sources,
-                line.item.scores,
-                ranks[line.item.id],
-                line.text,
-                line.is_cut,
-            )
-            for line in chosen.lines
-        ],
-        omitted=[
-            OmittedMemory(
-                one.id, kinds[one.id], one.sources, ranks[one.id], skipped_line.reason
-            )
-            for skipped_line in chosen.skipped
-            for one in [skipped_line.item]
-        ],
-        counts=sources.counts,
-        used={
-            "total": chosen.total.used,
-            **{kind: use.used for kind, use in chosen.kinds.items()},
-        },
-        behind=behind,
-        notes=(*off_notes, *sources.notes),
-    )
+    included = [
+        IncludedMemory(
+            memories[line.item.id],
+            line.item.sources,
+            line.item.scores,
+            ranks[line.item.id],
+            line.text,
+            line.is_cut,
+        )
+        for line in chosen.lines
+    ]
+    omitted = [
+        OmittedMemory(
+            one.id, kinds[one.id], one.sources, ranks[one.id], skipped_line.reason
+        )
+        for skipped_line in chosen.skipped
+        for one in [skipped_line.item]
+    ]
+    return DigestChoice(chosen, included, omitted)
 
 
 def _zero_budget(options: DigestOptions) -> str:
@@ -187,8 +230,9 @@ def readable(
     rows = rows.filter_by(Filters(sensitivities=allowed))
     if options.agents == "own" and agent_id:
         own = Memory.objects.filter(agent_id=agent_id)
-        repeated = Exists(own.filter(duplicate_of=OuterRef("pk")))
-        rows = rows.filter(Q(agent_id=agent_id) | OF_NO_AGENT | repeated)
+        # Not a condition on each row: there are few duplicates, and many rows.
+        repeated = own.filter(duplicate_of__isnull=False).values("duplicate_of")
+        rows = rows.filter(Q(agent_id=agent_id) | OF_NO_AGENT | Q(pk__in=repeated))
     return rows
 
 

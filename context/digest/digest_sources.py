@@ -133,7 +133,8 @@ def _searches(
             raise errors.Invalid(
                 f"A query has at most {MAX_QUERY} characters; this one has {len(query)}."
             )
-        ranked = search.rank_rows(project, rows, MemorySearch(query, mode=mode))
+        request = MemorySearch(query, mode=mode)
+        ranked = search.rank_rows(project, rows, request, min_hits=limit)
         return {hit.id: hit.lanes[mode].score for hit in ranked.hits[:limit]
                 if mode in hit.lanes}  # fmt: skip
 

@@ -145,12 +145,18 @@ def _cutoff_notes(left_out: int, found: int) -> tuple[str, ...]:
     )
 
 
-def rank_rows(project: Project, rows: MemoryQuerySet, request: MemorySearch) -> Ranking:
-    """Rank every candidate among these rows.
+def rank_rows(
+    project: Project,
+    rows: MemoryQuerySet,
+    request: MemorySearch,
+    min_hits: int = semantic.DEPTH,
+) -> Ranking:
+    """Rank every candidate among these rows; the answer needs `min_hits` of them.
 
     The filters of the request do not apply.
     """
-    return row_search.rank(rows, _build_request(project, request), _partitions(project))
+    ranking_request = _build_request(project, request, min_hits)
+    return row_search.rank(rows, ranking_request, _partitions(project))
 
 
 def _partitions(project: Project, shared: bool = True) -> list[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from threading import get_ident
+
 import pytest
 from django.db import connection, transaction
 from django.db.utils import OperationalError
 
 from agents.recall import recall as recalls
-from agents.recall import sources
+from agents.recall import side_reads, sources
 from agents.recall.recall import recall
 from agents.tiers.episodes import EpisodeDraft, store_episode
 from agents.tiers.facts import FactDraft, store_fact
@@ -396,3 +399,68 @@ def test_a_failure_leaves_a_transaction_usable(ask, know, monkeypatch):
 def _fail_in_database():
     with connection.cursor() as cursor:
         cursor.execute("SELECT no_such_column")
+
+
+@pytest.mark.django_db(transaction=True)
+class TestSideReads:
+    def test_facts_and_episodes_are_read_in_threads_of_their_own(
+        self, ask, know, monkeypatch
+    ):
+        fact = know("The invoice export fails when the disk is full.")
+        episode = know.episode("Mend the failing invoice export")
+        threads = {}
+        for name in ("read_facts", "read_episodes", "read_digest"):
+            monkeypatch.setattr(sources, name, self.noting(name, threads))
+
+        recalled = ask()
+
+        assert (ids(recalled.facts), ids(recalled.episodes)) == ([fact], [episode])
+        assert threads["read_digest"] == get_ident()
+        assert len(set(threads.values())) == 3
+
+    def noting(self, name, threads):
+        read = getattr(sources, name)
+
+        def noted(query):
+            threads[name] = get_ident()
+            return read(query)
+
+        return noted
+
+    def test_a_failure_in_a_thread_is_said(self, ask, know, monkeypatch):
+        know.episode("Mend the failing invoice export")
+        monkeypatch.setattr(sources, "read_facts", lambda query: _fail_in_database())
+
+        recalled = ask()
+
+        assert recalled.episodes
+        assert recalled.errors[0].startswith("facts: column")
+
+    def test_without_a_free_thread_the_caller_reads_itself(
+        self, ask, know, monkeypatch
+    ):
+        fact = know("The invoice export fails when the disk is full.")
+        monkeypatch.setattr(side_reads, "MAX_THREADS", 1)
+        side_reads._side_threads.cache_clear()
+
+        assert all(ids(ask().facts) == [fact] for _ in range(3))
+        side_reads._side_threads.cache_clear()
+
+    def test_threads_are_free_again_after_failures(self, ask, know, monkeypatch):
+        know("The invoice export fails when the disk is full.")
+        with monkeypatch.context() as patch:
+            patch.setattr(sources, "read_facts", lambda query: _fail_in_database())
+            for _ in range(side_reads.MAX_THREADS + 1):
+                ask()
+
+        threads = side_reads._side_threads(os.getpid())
+        for _ in range(side_reads.MAX_THREADS):
+            assert threads.free.acquire(timeout=5)
+        for _ in range(side_reads.MAX_THREADS):
+            threads.free.release()
+
+    def test_pooled_connections_are_not_multiplied(self, monkeypatch):
+        options = {"pool": {"max_size": 1}}
+        monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
+
+        assert side_reads.begin_read(get_ident)() == get_ident()
