@@ -30,6 +30,9 @@ from memories.scopes import Scope
 from projects.models import Project
 from search.columns import TermsField, lexeme_gin_index, terms_of
 
+# The kinds of memories that an agent is given for a question (seed 004).
+TIER_KINDS = ("fact", "episode")
+
 
 class Memory(models.Model):
     """One thing that an agent or a person wants to remember."""
@@ -271,6 +274,12 @@ class Memory(models.Model):
                 "kind",
                 condition=models.Q(**CURRENT_COLUMNS),
                 name="memory_live",
+            ),
+            # This index serves searches of facts or episodes, which are few of all memories.
+            models.Index(
+                fields=["project", "kind"],
+                condition=models.Q(kind__in=TIER_KINDS, **CURRENT_COLUMNS),
+                name="memory_of_tier",
             ),
             # This index serves the lineage. It is partial, because few memories are derived
             # from others.

@@ -25,10 +25,12 @@ def find_candidates(plan: SearchPlan) -> Candidates:
     """Score the candidate rows of `postings` with BM25 and return the best.
 
     If too few candidates pass the filters, score more rows. The last attempt scores all
-    rows that hold any of the lexemes.
+    rows that hold any of the lexemes. Where the filters keep few rows, score these.
     """
     if plan.rows is None or not plan.terms:
         return Candidates()
+    if plan.is_narrow:
+        return _score_narrow(plan, plan.rows)
     for times in ATTEMPTS:
         limit = times * postings.CANDIDATE_ROWS
         query = postings.build_candidate_query(
@@ -37,6 +39,24 @@ def find_candidates(plan: SearchPlan) -> Candidates:
         best = _fetch_best(plan, plan.rows, query, is_last=limit == math.inf)
         if len(best) >= plan.enough or query.is_all:
             break
+    return Candidates(best, keyword_count=len(best), query=query)
+
+
+def _score_narrow(plan: SearchPlan, rows: RowFilter) -> Candidates:
+    """Score all rows that pass the filters, without the index of lexemes."""
+    condition, params = rows.condition
+    sql = f"""
+    WITH question AS MATERIALIZED ({QUERY_WEIGHTS})
+    SELECT id, relevance FROM (
+        SELECT id, {RELEVANCE} AS relevance FROM {rows.table} WHERE {condition}
+    ) AS scored
+    WHERE relevance > 0 ORDER BY 2 DESC, 1 DESC LIMIT {semantic.DEPTH}"""
+    with connections[rows.using].cursor() as cursor:
+        cursor.execute(sql, [bm25.weights_literal(plan.terms), *params])
+        best = [Candidate(pk, score, None) for pk, score in cursor.fetchall()]
+    query = postings.build_candidate_query(
+        plan.terms, plan.partitions, plan.required_lexemes, math.inf
+    )
     return Candidates(best, keyword_count=len(best), query=query)
 
 

@@ -33,11 +33,14 @@ def add_candidates(
     If WIDEN_FACTOR times as many vectors promise enough rows, probe that many.
     Otherwise scan all rows that pass the filters, because an index search would visit
     most of the project and miss some rows. Each step is a separate statement, because
-    planning the scan takes as long as the probe.
+    planning the scan takes as long as the probe. Where the filters keep few rows, scan at
+    once.
     """
     if plan.rows is None:
         return candidates
     search = _NearestSearch(plan, plan.rows, vector, candidates)
+    if plan.is_narrow:
+        return replace(search.scan(), probe=ProbeStats(is_enough=False))
     nearest = search.probe(semantic.NEAREST)
     stats = nearest.probe
     if not stats.is_enough and stats.matches * semantic.WIDEN_FACTOR >= plan.enough:
@@ -261,6 +264,8 @@ def describe_scan(
     project_id: uuid.UUID,
 ) -> dict[str, Any]:
     """Describe the semantic lane for `explain`: index or exact scan, and why."""
+    if not (probe.is_enough or probe.nearest):
+        return {"how": "exact", "why": "the filters keep few rows"}
     if not probe.is_enough:
         nearest = f"the project's {probe.nearest} nearest rows"
         return {"how": "exact", "why": f"{probe.matches} of {nearest} pass the filters"}

@@ -50,6 +50,8 @@ class RankingRequest:
     semantic_weight: float = 0.5
     # How many hits the answer needs. Each lane returns DEPTH rows if it can find them.
     min_hits: int = semantic.DEPTH
+    # Whether the filters keep few rows (`SearchPlan.is_narrow`).
+    is_narrow: bool = False
 
     @property
     def parsed_query(self) -> ParsedQuery:
@@ -164,7 +166,13 @@ def rank(
     terms = [] if request.mode == "semantic" else pending.terms
     row_filter = RowFilter.of(rows)
     plan = SearchPlan(
-        row_filter, request.project_id, partitions, terms, required, request.enough
+        row_filter,
+        request.project_id,
+        partitions,
+        terms,
+        required,
+        request.enough,
+        request.is_narrow,
     )
     candidates = keyword.find_candidates(plan)
     vector, notes = _wait_for_vector(pending.vector, request)

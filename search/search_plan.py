@@ -29,6 +29,9 @@ class SearchPlan:
     required_lexemes: Sequence[str] = ()
     # If the filters keep fewer than `enough` candidates, a lane scans the remaining rows.
     enough: int = semantic.DEPTH
+    # Whether the filters keep few rows. Then both lanes score all of them, and do not try
+    # the best rows of the project first, most of which the filters would drop.
+    is_narrow: bool = False
 
     @property
     def depth(self) -> int:

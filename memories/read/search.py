@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from common.caller import Caller, Role
@@ -14,6 +14,7 @@ from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet, is_shared_with
 from memories.read import explain, extracts, hydrate
 from memories.read.explain import SearchContext
+from memories.read.narrow import is_narrow
 from memories.read.retrieve import readable_rows
 from memories.scopes import Scope
 from memories.store.search_columns import CORPUS
@@ -89,6 +90,9 @@ def find(
     extra = None if request.scope else is_shared_with(project)
     pending = row_search.begin(ranking_request, Memory.objects.db, extra, vector)
     shared = bool(pending.extra)
+    # The rows that other projects share are not counted.
+    narrow = not shared and is_narrow(project, request.filters)
+    ranking_request = replace(ranking_request, is_narrow=narrow)
     rows = readable_rows(
         project, request.scope, request.filters, caller, shared, request.extra_scopes
     )

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from benchmarks.measures import (
+    agent_memory,
     digest_latency,
     duplicate_scan,
     duplicate_verdicts,
@@ -40,6 +41,7 @@ IN_PLACE = "--in-place"
 BENCHMARKS: dict[str, ModuleType] = {
     "search": search_quality,
     "conversations": session_memory,
+    "agent": agent_memory,
     "dedup": duplicate_verdicts,
     "long": long_texts,
     "relevance": rule_relevance,
