@@ -213,6 +213,8 @@ def relevant_rules(
     rows = entry_list.find(project, entry_list.EntryFilters(), caller)
     near = relevance.measure(project, rows, description)
     relevant_ids = [pk for pk, rules_ in near.by_id.items() if rules_.is_relevant]
+    if not relevant_ids:
+        return RelevantRules([], len(near.by_id), near.notes)
     relevant_ids.sort(key=lambda pk: (-near.by_id[pk].lead, -pk.int))
     entries = entry_list.with_details(rows, caller).in_bulk(relevant_ids[:limit])
     result = [

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from agents.recall import sources
 from agents.recall.failures import SourceFailures
+from agents.recall.memory_items import item_of_episode, item_of_fact
 from agents.recall.recalled_memory import RecalledItem, RecalledMemory
 from agents.recall.side_reads import begin_read
 from agents.recall.sources import DigestLines, RecallQuery
@@ -15,11 +16,14 @@ from common.caller import Caller, Role
 from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.sessions.lifecycle import resolve_user
+from memories.read.recalls import note_recalled
+from memories.read.search import MemoryHit
 from playbook.models import Exposure
 from playbook.reading import exposures
 from projects.models import Project
 
 NOTHING: tuple[RecalledItem, ...] = ()
+NO_HITS: Sequence[MemoryHit] = ()
 
 
 def recall(
@@ -55,7 +59,7 @@ def read_memory(
     session: Session | None = None,
     token_budget: int | None = None,
 ) -> RecalledMemory:
-    """Like `recall`, but record nothing.
+    """Like `recall`, but record no exposure.
 
     `token_budget` is that of the prompt, if it is not the project's; profile and soul take a
     fifth of it each at most.
@@ -75,28 +79,32 @@ def read_memory(
         session=session,
     )
     budget = token_budget or project.options.agents.token_budget
-    # The two searches take longest. What needs no vector comes first in this thread.
+    # The searches take longest.
     begun_facts = begin_read(lambda: sources.read_facts(query))
     begun_episodes = begin_read(lambda: sources.read_episodes(query))
+    begun_digest = begin_read(lambda: sources.read_digest(query))
     invocations = failed.ask(
         "conversation", lambda: sources.read_invocations(query), NOTHING
     )
     notes = failed.ask("agent memory", lambda: sources.read_notes(query, budget), "")
-    digest = failed.ask("digest", lambda: sources.read_digest(query), DigestLines())
-    for note in digest.notes:
-        failed.add(f"digest: {note}")
     entries = failed.ask("rules", lambda: sources.read_rules(query), NOTHING)
-    facts = failed.ask("facts", begun_facts, NOTHING)
-    episodes = failed.ask("episodes", begun_episodes, NOTHING)
+    facts = failed.ask("facts", begun_facts, NO_HITS)
+    episodes = failed.ask("episodes", begun_episodes, NO_HITS)
     if error := query.of_both.exception():
         failed.add(f"facts and episodes are found by their words alone: {error}")
+    digest = failed.ask("digest", begun_digest, DigestLines())
+    for note in digest.notes:
+        failed.add(f"digest: {note}")
+    given = [hit.memory for hit in (*facts, *episodes)]
+    with failed.collect("recalled_at"):
+        note_recalled(given)
     return failed.add_to(
         RecalledMemory(
-            facts=facts,
-            episodes=episodes,
+            facts=tuple(map(item_of_fact, facts)),
+            episodes=tuple(map(item_of_episode, episodes)),
             invocations=invocations,
             entries=entries,
-            digest=digest.without({item.id for item in (*facts, *episodes)}),
+            digest=digest.without({memory.pk for memory in given}),
             notes=notes,
         )
     )

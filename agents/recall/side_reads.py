@@ -14,8 +14,8 @@ from django.db import connection, connections
 
 T = TypeVar("T")
 
-# Of one process, started on demand: two for each of four invocations at the same time.
-MAX_THREADS = 8
+# Of one process, started on demand: three for each of three invocations at the same time.
+MAX_THREADS = 9
 
 
 def begin_read(source: Callable[[], T]) -> Callable[[], T]:
@@ -23,7 +23,7 @@ def begin_read(source: Callable[[], T]) -> Callable[[], T]:
 
     The read begins only when it is waited for, in the calling thread, if no thread is free;
     inside a transaction, which other threads do not see; and where connections are pooled,
-    because requests that hold one and wait for two more would wait for each other.
+    because requests that hold one and wait for three more would wait for each other.
     """
     if connection.in_atomic_block or _has_pool():
         return source

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from agents.recall import memory_items
 from agents.recall.recalled_memory import RecalledItem
-from agents.tiers import episodes, facts
+from agents.tiers.episodes import EPISODE
+from agents.tiers.facts import FACT
+from agents.tiers.tier_search import TierQuery, find_in_scopes, scopes_of
 from common.caller import Caller
 from common.text import question_focus
 from context import task_context
@@ -19,7 +21,7 @@ from conversations.invocations import record
 from conversations.models import Session
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
-from memories.read.search import MAX_QUERY
+from memories.read.search import MAX_QUERY, MemoryHit
 from memories.scopes import Scope
 from projects.models import Project
 from search import parse_query
@@ -38,8 +40,9 @@ class RecallQuery:
     caller: Caller
     question: str
     question_and_state: str
-    user_id: str
     session: Session | None
+    # The scopes beside the shared ones: the user's and the conversation's.
+    scopes: tuple[Scope, ...]
     of_question: Future[Vector]
     of_both: Future[Vector]
     of_rules: Future[Vector]
@@ -65,7 +68,8 @@ class RecallQuery:
                 _rule_query(asked),
             ]
         )
-        return cls(project, caller, asked, both, user_id, session, *vectors)
+        scopes = scopes_of(project, user_id, session)
+        return cls(project, caller, asked, both, session, scopes, *vectors)
 
     @property
     def agent_id(self) -> str:
@@ -81,30 +85,23 @@ def _rule_query(question: str) -> str:
     return focus.words if focus else question
 
 
-def read_facts(query: RecallQuery) -> tuple[RecalledItem, ...]:
-    hits = facts.retrieve_facts(
-        query.project,
-        query.caller,
-        query=query.question,
-        user=query.user_id,
-        top_k=query.project.options.agents.fact_retrieval_top_k,
-        session=query.session,
-        vector=query.of_question,
-    )
-    return tuple(map(memory_items.item_of_fact, hits))
+def read_facts(query: RecallQuery) -> list[MemoryHit]:
+    top_k = query.project.options.agents.fact_retrieval_top_k
+    asked = TierQuery(query.question, top_k=top_k, vector=query.of_question)
+    return _read_tier(query, asked, FACT)
 
 
-def read_episodes(query: RecallQuery) -> tuple[RecalledItem, ...]:
-    hits = episodes.retrieve_episodes(
-        query.project,
-        query.caller,
-        query=query.question_and_state,
-        user=query.user_id,
-        top_k=query.project.options.agents.episode_retrieval_top_k,
-        session=query.session,
-        vector=query.of_both,
+def read_episodes(query: RecallQuery) -> list[MemoryHit]:
+    top_k = query.project.options.agents.episode_retrieval_top_k
+    asked = TierQuery(query.question_and_state, top_k=top_k, vector=query.of_both)
+    return _read_tier(query, asked, EPISODE)
+
+
+def _read_tier(query: RecallQuery, asked: TierQuery, kind: str) -> list[MemoryHit]:
+    found = find_in_scopes(
+        query.project, query.caller, asked, kind=kind, scopes=query.scopes
     )
-    return tuple(map(memory_items.item_of_episode, hits))
+    return found.hits
 
 
 def read_invocations(query: RecallQuery) -> tuple[RecalledItem, ...]:
@@ -130,6 +127,8 @@ def read_notes(query: RecallQuery, token_budget: int) -> str:
     if query.session is None:
         return ""
     snapshot = snapshots.get_or_freeze(query.session, query.caller)
+    if snapshot.version == 0:
+        return ""  # nothing had been written
     return preamble.build_preamble(query.session, token_budget, snapshot.version)
 
 
@@ -140,9 +139,9 @@ class DigestLines:
     lines: tuple[tuple[uuid.UUID, str], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def without(self, given: Collection[str]) -> str:
+    def without(self, given: Collection[uuid.UUID]) -> str:
         """Return the digest without the memories that the prompt has as facts or episodes."""
-        lines = [line for pk, line in self.lines if str(pk) not in given]
+        lines = [line for pk, line in self.lines if pk not in given]
         return "\n".join(lines)
 
 
@@ -152,15 +151,7 @@ def read_digest(query: RecallQuery) -> DigestLines:
         query.caller,
         agent_id=query.agent_id,
         query=query.question,
-        scopes=_scopes_of(query),
+        scopes=query.scopes,
     )
     lines = tuple((each.memory.pk, each.text) for each in included)
     return DigestLines(lines, notes)
-
-
-def _scopes_of(query: RecallQuery) -> list[Scope]:
-    """Return the scopes beside the shared ones: the user's and the session's."""
-    scopes = [Scope("user", query.user_id)] if query.user_id else []
-    if session := query.session:
-        scopes.append(Scope("session", session.key, user=session.user_id))
-    return scopes

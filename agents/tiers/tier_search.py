@@ -63,6 +63,26 @@ def search_tier(
         raise errors.Invalid(errors={"query": ["Send a query or an embedding."]})
     if not is_memory_on(project, user_id, asked.session):
         return SearchResult([], asked.mode, 0.0, (OFF,))
+    scopes = scopes_of(project, user_id, asked.session)
+    asked = replace(asked, vector=vector)
+    result = find_in_scopes(project, caller, asked, kind=kind, scopes=scopes)
+    note_recalled(hit.memory for hit in result.hits)
+    return result
+
+
+def find_in_scopes(
+    project: Project,
+    caller: Caller,
+    asked: TierQuery,
+    *,
+    kind: str,
+    scopes: tuple[Scope, ...],
+) -> SearchResult:
+    """Search the workspace and these scopes, and note nothing.
+
+    The caller has checked that memory is on, and has the scopes from `scopes_of`. Of the
+    query, `user`, `session` and `embedding` do not count.
+    """
     request = MemorySearch(
         query=asked.query,
         mode=asked.mode if asked.query.strip() else "semantic",
@@ -71,11 +91,9 @@ def search_tier(
         filters=replace(asked.filters, kinds=(kind,)),
         cutoff=asked.cutoff,
         min_score=asked.min_score,
-        extra_scopes=_scopes(project, user_id, asked.session),
+        extra_scopes=scopes,
     )
-    result = find(project, request, caller, vector)
-    note_recalled(hit.memory for hit in result.hits)
-    return result
+    return find(project, request, caller, asked.vector)
 
 
 def vector_of(embedding: Sequence[float]) -> Future[Vector]:
@@ -104,7 +122,7 @@ def vector_of(embedding: Sequence[float]) -> Future[Vector]:
     return vector
 
 
-def _scopes(
+def scopes_of(
     project: Project, user_id: str, session: Session | None
 ) -> tuple[Scope, ...]:
     """Return the scopes beside the workspace.

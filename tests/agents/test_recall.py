@@ -409,14 +409,15 @@ class TestSideReads:
         fact = know("The invoice export fails when the disk is full.")
         episode = know.episode("Mend the failing invoice export")
         threads = {}
-        for name in ("read_facts", "read_episodes", "read_digest"):
+        names = ("read_facts", "read_episodes", "read_digest", "read_rules")
+        for name in names:
             monkeypatch.setattr(sources, name, self.noting(name, threads))
 
         recalled = ask()
 
         assert (ids(recalled.facts), ids(recalled.episodes)) == ([fact], [episode])
-        assert threads["read_digest"] == get_ident()
-        assert len(set(threads.values())) == 3
+        assert threads["read_rules"] == get_ident()
+        assert len(set(threads.values())) == 4
 
     def noting(self, name, threads):
         read = getattr(sources, name)

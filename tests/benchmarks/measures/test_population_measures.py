@@ -237,3 +237,20 @@ def lexemes_of(memory):
             [memory.pk],
         )
         return [lexeme for (lexeme,) in cursor.fetchall()]
+
+
+def test_agent_measures_what_memory_adds_and_how_prompts_grow(benchmark):
+    numbers, text = benchmark("agent", "--memories=80", "--queries=2")
+
+    assert numbers["memories"] == 80
+    assert numbers["added_ms_p95"] > 0
+    assert numbers["search_ms_p95"] > 0
+    tokens = numbers["prompt_tokens"]
+    assert len(tokens) == 100
+    assert max(tokens[20:]) < 2 * tokens[20]
+    assert numbers["prompt_tokens_by_invocations"] == sorted(
+        numbers["prompt_tokens_by_invocations"]
+    )
+    assert "recall and prompt" in text
+    assert "times the p95 of one hybrid search" in text
+    assert not Project.objects.exists()
