@@ -21,6 +21,20 @@ from projects.models import Project
 SAFE_RESULT = 20_000  # characters of an observation
 
 
+def find_session(run: AgentRun) -> Session | None:
+    """Return the session of a run's conversation, if it has one."""
+    if run.session_id is None:
+        return None
+    session: Session | None = Session.objects.filter(pk=run.session_id).first()
+    return session
+
+
+def mask_said(project: Project, said: Any) -> Any:
+    """Mask the secrets of what a run said; it is over, so none is refused."""
+    mode = project.options.secrets
+    return secret_policy.guard("mask" if mode == "reject" else mode, said)[0]
+
+
 def append_question(run: AgentRun, session: Session, caller: Caller) -> None:
     question: Part = {"type": "text", "text": run.request["question"]}
     message = ChatMessage("user", (question,), external_id=_name(run, "question"))
@@ -31,24 +45,16 @@ def append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
     """Store the steps of a run, and its answer if it has one."""
     messages = [
         message
-        for number, step in enumerate(
-            map(AgentStep.of_dict, _mask(run.project, run.steps))
-        )
+        for number, step in enumerate(map(AgentStep.of_dict, run.steps))
         if not step.is_history
         for message in _step_messages(run, number, step)
     ]
     if run.answer:
-        answer: Part = {"type": "text", "text": _mask(run.project, run.answer)}
+        answer: Part = {"type": "text", "text": run.answer}
         messages.append(
             ChatMessage("assistant", (answer,), external_id=_name(run, "answer"))
         )
     append(run.project, session, prepare(run.project, messages), caller)
-
-
-def _mask(project: Project, said: Any) -> Any:
-    """Mask the secrets of what a run said; it is over, so none is refused."""
-    mode = project.options.secrets
-    return secret_policy.guard("mask" if mode == "reject" else mode, said)[0]
 
 
 def _step_messages(

@@ -14,6 +14,7 @@ from agents.models import AgentRun
 from agents.recall.recall import recall
 from agents.recall.recalled_memory import RecalledMemory
 from agents.runs.agent_request import AgentRequest
+from agents.runs.conversation import find_session
 from agents.runs.recorder import RunEnded, RunRecorder, end_run
 from agents.steps import AgentCall, AgentStep
 from agents.tools.choose import choose_tools
@@ -81,7 +82,7 @@ def _loop_input(
 ) -> LoopInput:
     project, options = run.project, run.project.options.agents
     request = AgentRequest.of_dict(run.request)
-    session = Session.objects.filter(pk=run.session_id).first()
+    session = find_session(run)
     recalled = _recall(run, request, session, caller)
     recorder.note_memory(recalled)
     return LoopInput(

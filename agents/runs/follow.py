@@ -61,7 +61,7 @@ def _last_event(run: AgentRun) -> AgentEvent | None:
     status = AgentRun.RunStatus
     if run.status in (status.QUEUED, status.RUNNING):
         return None
-    if run.status == status.CONFIRMING:
+    if run.status == status.CONFIRMING and run.pending_call:
         return ConfirmationNeeded(AgentCall(**run.pending_call), f"{run.pk}-confirm")
     answer = run.answer if run.status == status.DONE else None
     return RunFinished(

@@ -19,7 +19,7 @@ from agents.loop.events import (
 )
 from agents.models import AgentRun
 from agents.recall.recalled_memory import RecalledMemory
-from agents.runs.conversation import append_outcome
+from agents.runs.conversation import append_outcome, find_session, mask_said
 from common import errors
 from common.caller import Caller
 from common.db import write
@@ -53,12 +53,14 @@ class RunRecorder:
     def record(self, event: AgentEvent) -> None:
         """Store an event; pieces of text are only stored with their step or answer."""
         if isinstance(event, StepDone):
-            self._update(steps=[*self.run.steps, event.step.to_dict()])
+            step = mask_said(self.run.project, event.step.to_dict())
+            self._update(steps=[*self.run.steps, step])
         elif isinstance(event, TokensSpent):
             self._add_tokens(event)
         elif isinstance(event, ConfirmationNeeded):
             self._update(
-                status=AgentRun.RunStatus.CONFIRMING, pending_call=event.call.to_dict()
+                status=AgentRun.RunStatus.CONFIRMING,
+                pending_call=mask_said(self.run.project, event.call.to_dict()),
             )
         elif isinstance(event, RunFinished):
             end_run(self.run, event, self.caller)
@@ -91,14 +93,13 @@ def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
         raise RunEnded
     locked.project = run.project
     locked.status = _status_of(end)
-    locked.answer = end.answer or ""
+    locked.answer = mask_said(run.project, end.answer or "")
     locked.error = _error_of(end)
     locked.pending_call = None
     locked.ended_at = timezone.now()
     locked.save(update_fields=["status", "answer", "error", "pending_call", "ended_at"])
     if locked.has_memory:
-        session = Session.objects.filter(pk=locked.session_id).first()
-        if session:
+        if session := find_session(locked):
             _append_outcome(locked, session, caller)
         invocation_job.enqueue(locked)
     for name in ("status", "answer", "error", "pending_call", "ended_at", "memory"):

@@ -60,12 +60,17 @@ def start_run(
     caller.require(Role.WRITER, project.pk)
     if identity and (earlier := find_earlier(identity)):
         return earlier, False
-    if not model_access.is_enabled(project):
-        raise NoLanguageModel
+    require_model(project)
     user = resolve_user(request.user, caller)
     stored, _ = secret_policy.guard(project.options.secrets, request.to_dict())
     masked = replace(AgentRequest.of_dict(stored), history=request.history, user=user)
     return _store(project, masked, caller, identity, status)
+
+
+def require_model(project: Project) -> None:
+    """Refuse if the project has no language model."""
+    if not model_access.is_enabled(project):
+        raise NoLanguageModel
 
 
 def find_earlier(identity: idempotency.RequestIdentity) -> AgentRun | None:

@@ -48,8 +48,8 @@ class AgentRequestIn(InCollection):
         max_length=50,
         help_text="The groups of tools to offer; `*` is all.",
     )
-    history = StepIn(
-        many=True,
+    history = serializers.ListField(
+        child=StepIn(),
         default=list,
         max_length=MAX_HISTORY,
         help_text="Steps that the caller has run; they count as iterations.",

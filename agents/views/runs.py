@@ -52,7 +52,33 @@ EXAMPLE = OpenApiExample(
 Status = AgentRun.RunStatus
 
 
-class ReactMemView(AgentView):
+class LoopView(AgentView):
+    """Answers with the whole of a run, with its stream, or with the job that runs it."""
+
+    def answer_run(
+        self,
+        run: AgentRun,
+        events: Callable[..., Iterator[AgentEvent]],
+        *,
+        is_streamed: bool,
+    ) -> HttpResponseBase:
+        """Run the loop, and stream its events or answer with the whole run."""
+        if is_streamed:
+            stream = stream_events(lambda should_stop: events(should_stop=should_stop))
+            return event_response(run, stream)
+        for _ in events():
+            pass
+        return self.show_run(run)
+
+    def show_run(self, run: AgentRun) -> Response:
+        return Response(answer_of(run))
+
+    def accept(self, request: Request, run: AgentRun) -> Response:
+        location = request.build_absolute_uri(f"/api/v1/agents/runs/{run.pk}")
+        return Response(answer_of(run), 202, headers={"Location": location})
+
+
+class ReactMemView(LoopView):
     @extend_schema(
         operation_id="agents_react_mem",
         summary="Ask the agent",
@@ -91,30 +117,10 @@ class ReactMemView(AgentView):
         events = partial(execute, run, self.caller)
         return self.answer_run(run, events, is_streamed=data["streaming"])
 
-    def answer_run(
-        self,
-        run: AgentRun,
-        events: Callable[..., Iterator[AgentEvent]],
-        *,
-        is_streamed: bool,
-    ) -> HttpResponseBase:
-        """Run the loop, and stream its events or answer with the whole run."""
-        if is_streamed:
-            stream = stream_events(lambda should_stop: events(should_stop=should_stop))
-            return event_response(run, stream)
-        for _ in events():
-            pass
-        return self.show_run(run)
 
-    def show_run(self, run: AgentRun) -> Response:
-        return Response(answer_of(run))
-
-    def accept(self, request: Request, run: AgentRun) -> Response:
-        location = request.build_absolute_uri(f"/api/v1/agents/runs/{run.pk}")
-        return Response(answer_of(run), 202, headers={"Location": location})
-
-
-class ConfirmRunView(ReactMemView):
+class ConfirmRunView(LoopView):
+    # The first answer counts.
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()
     path_help: ClassVar[Mapping[str, str]] = {"run_id": "The run."}
 
     @extend_schema(
@@ -196,7 +202,7 @@ class RunView(AgentView):
         return Response(forms.AgentRunOut(describe(run)).data)
 
     @extend_schema(
-        operation_id="agents_runs_cancel",
+        operation_id="agents_runs_delete",
         summary="Cancel a run",
         responses=forms.AgentRunOut,
     )

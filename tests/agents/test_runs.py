@@ -120,6 +120,39 @@ class TestAnAnswer:
         assert len(model.prompts) == 1
 
 
+class TestSecrets:
+    SECRET = "password = hunter2hunter2"
+
+    @pytest.mark.parametrize("mode", ["mask", "reject"])
+    def test_what_the_model_and_tools_say_is_stored_masked(
+        self, api, model, project, mode
+    ):
+        project.settings |= {"secrets": mode}
+        project.save()
+        model.script(
+            recall_facts(self.SECRET),
+            say(f"Thought: found\nFinal Answer: the {self.SECRET}"),
+        )
+
+        body = ask(api, enable_memory=True, conversation_id="c").json()
+
+        assert body["status"] == "done", body
+        run = AgentRun.objects.get()
+        stored = json.dumps([run.steps, run.answer, api.history("c")])
+        assert "hunter2" not in stored
+
+    def test_a_question_with_a_secret_is_refused_where_the_project_says_so(
+        self, api, model, project
+    ):
+        project.settings |= {"secrets": "reject"}
+        project.save()
+
+        answer = ask(api, question=f"Is the {self.SECRET} right?")
+
+        assert answer.status_code == 422
+        assert not AgentRun.objects.exists()
+
+
 class TestRefusals:
     def test_without_a_model_it_says_what_to_set(self, api, settings):
         settings.LANGUAGE_PROVIDER = "none"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from django.http import HttpResponse
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from common.caller import Role
@@ -82,10 +83,18 @@ def send(client, route: Route, world: World, **replaced: str):
         return found | {k: v for k, v in replaced.items() if k in found}
 
     kind = {"QUERY_STRING": urlencode(given(route.query), doseq=True)}
-    if route.method in ("GET", "DELETE"):
-        return getattr(client, route.method.lower())(route.url(world), **kind)
     call = getattr(client, route.method.lower())
-    return call(route.url(world), given(route.body), format="json", **kind)
+    if route.method in ("GET", "DELETE"):
+        return read_whole(call(route.url(world), **kind))
+    return read_whole(call(route.url(world), given(route.body), format="json", **kind))
+
+
+def read_whole(answer):
+    """Read a stream to its end, so that the answer has a content."""
+    if answer.streaming:
+        text = b"".join(answer.streaming_content)
+        return HttpResponse(text, status=answer.status_code)
+    return answer
 
 
 def routes() -> set[str]:
@@ -123,6 +132,8 @@ SUMMARY = f"{V1}/summaries/<str:summary_id>"
 AGENT_MEMORY = f"{V1}/agent-memory"
 CONVERSATION = f"{V1}/conversations/<str:conversation_id>"
 TOOLS = f"{V1}/agents/tools"
+AGENT_RUNS = f"{V1}/agents/runs"
+AGENT_RUN = f"{AGENT_RUNS}/<uuid:run_id>"
 TOOL = f"{TOOLS}/<str:name>"
 TOOL_SECRET = f"{V1}/agents/secrets/<str:name>"
 
@@ -717,6 +728,31 @@ TABLE = [
         ),
         is_private=True,
     ),
+    # The agent and its runs; without a model, a run fails with its first turn.
+    Route(
+        "POST",
+        f"{V1}/agents/react-mem",
+        body=about(
+            question="Is the harbour lock open?",
+            user=("user",),
+            conversation_id="another",
+            enable_memory=True,
+        ),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route("GET", AGENT_RUNS, query=about()),
+    Route("GET", AGENT_RUN, ("agent_run",), is_private=True),
+    Route("GET", f"{AGENT_RUN}/events", ("agent_run",), is_private=True),
+    Route(
+        "POST",
+        f"{AGENT_RUN}/confirm",
+        ("agent_run",),
+        filled(allow=False),
+        lowest=WRITER,
+        is_private=True,
+    ),
+    Route("DELETE", AGENT_RUN, ("agent_run",), lowest=WRITER, is_private=True),
     Route("GET", f"{V1}/agents/config", query=about()),
     Route(
         "PUT",

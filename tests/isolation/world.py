@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from ace.models import AceRun
-from agents.models import AgentTool, ToolSecret
+from agents.models import AgentRun, AgentTool, ToolSecret
 from agents.tools import encryption
 from common.caller import Role
 from jobs import runner
@@ -151,7 +151,38 @@ def private_tiers(api, project, mark, user):
         "episode": episode["episode_id"],
         "conversation": found["session_id"],
         "invocation": found["invocations"][0]["id"],
+        "agent_run": an_agent_run(project, mark, user, found["session_id"]).pk,
     }
+
+
+def an_agent_run(project, mark, user, session_id):
+    """A run of the user that waits for a confirmation."""
+    call = {"thought": mark, "action": mark, "arguments": {mark: mark}, "call_id": mark}
+    step = {"observation": mark, "is_error": False, "is_history": False, "took_ms": 1}
+    return AgentRun.objects.create(
+        project=project,
+        session_id=session_id,
+        conversation_id="talk",
+        user_id=user,
+        agent_id="react-mem",
+        request={
+            "question": f"Is the {mark} open?",
+            "state": mark,
+            "group": [mark],
+            "user": user,
+            "conversation_id": "talk",
+            "enable_memory": True,
+            "streaming": False,
+            "max_iterations": None,
+            "task": False,
+        },
+        has_memory=True,
+        status=AgentRun.RunStatus.CONFIRMING,
+        steps=[call | step],
+        pending_call=call,
+        memory={"facts": [mark]},
+        learned={mark: mark},
+    )
 
 
 def private_sessions(api, project, mark, user="u1"):
