@@ -93,7 +93,7 @@ def read_whole(answer):
     """Read a stream to its end, so that the answer has a content."""
     if answer.streaming:
         text = b"".join(answer.streaming_content)
-        return HttpResponse(text, status=answer.status_code)
+        return HttpResponse(text, status=answer.status_code, headers=answer.headers)
     return answer
 
 
