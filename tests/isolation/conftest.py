@@ -7,15 +7,10 @@ from tests.isolation import world as worlds
 from tests.isolation.world import MARK, World
 
 
-@pytest.fixture(autouse=True)
-def _agents_may_run(monkeypatch):
-    """Let runs of the agent begin; without a model they fail with their first turn."""
-    monkeypatch.setattr("agents.runs.start.require_model", lambda project: None)
-
-
 @pytest.fixture
-def alices(client_of, project):
+def alices(client_of, project, monkeypatch):
     """Alice's project with one of everything, the word in every text."""
+    worlds.let_agents_run(monkeypatch)
     project.description = project.repository_url = MARK
     project.save()
     alice = client_of(project, role=Role.OWNER)

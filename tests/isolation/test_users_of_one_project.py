@@ -38,8 +38,9 @@ def scope(request):
 
 
 @pytest.fixture
-def kept(key_of, project, scope):
+def kept(key_of, project, scope, monkeypatch):
     """Rows of u1's scope, with the word in every text."""
+    worlds.let_agents_run(monkeypatch)
     private = worlds.private_part(key_of("u1"), project, MARK, scope=scope)
     task = worlds.private_task(key_of("u1"), project, MARK, scope)
     kept = {f"task_{name}": pk for name, pk in task.items()}

@@ -155,6 +155,11 @@ def private_tiers(api, project, mark, user):
     }
 
 
+def let_agents_run(monkeypatch):
+    """Let runs of the agent begin; without a model they fail with their first turn."""
+    monkeypatch.setattr("agents.runs.start.require_model", lambda project: None)
+
+
 def an_agent_run(project, mark, user, session_id):
     """A run of the user that waits for a confirmation."""
     call = {"thought": mark, "action": mark, "arguments": {mark: mark}, "call_id": mark}
