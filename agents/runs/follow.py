@@ -19,6 +19,8 @@ from agents.runs.background import KEEP_ALIVE
 from agents.steps import AgentCall, AgentStep
 
 POLL = 0.5  # seconds between two reads of the row
+# Seconds after which a stream ends, because it holds a thread of the web server.
+MAX_SECONDS = 600.0
 Pause = Callable[[float], object]
 
 
@@ -26,11 +28,12 @@ def follow(run: AgentRun, pause: Pause | None = None) -> Iterator[AgentEvent | N
     """Yield the steps of a run as events, those that it has and those that come, and its end.
 
     Yield None after KEEP_ALIVE silent seconds. A run that waits for a confirmation ends the
-    stream; whoever confirms follows it again.
+    stream; whoever confirms follows it again. So does a reader after MAX_SECONDS.
     """
     pause = pause or threading.Event().wait
     sent, heard_at = 0, time.monotonic()
-    while True:
+    until = heard_at + MAX_SECONDS
+    while time.monotonic() < until:
         steps = [AgentStep.of_dict(each) for each in run.steps]
         for number in range(sent, len(steps)):
             yield from _step_events(run, number, steps[number])

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from agents.models import AgentRun
-from agents.runs import background, interruption
+from agents.runs import background, follow, interruption
 from common.ids import uuid7
 from conversations.models import Message, Session
 from jobs.models import Job
@@ -346,6 +346,16 @@ class TestInAJob:
         assert first.json()["status"] == "cancelled"
         assert second.json()["code"] == "run_has_ended"
         assert not model.prompts
+
+
+def test_a_stream_of_a_run_that_never_ends_does_end(project, monkeypatch):
+    monkeypatch.setattr(follow, "MAX_SECONDS", 0.05)
+    monkeypatch.setattr(follow, "KEEP_ALIVE", 0.0)
+    run = AgentRun.objects.create(project=project, agent_id="a")
+
+    events = list(follow.follow(run, pause=lambda seconds: None))
+
+    assert set(events) == {None}
 
 
 class TestInterruption:
