@@ -131,15 +131,18 @@ def add_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Hook of drf-spectacular: document the problems of every operation."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = PROBLEM_SCHEMA
-    for operations in result["paths"].values():
+    for path, operations in result["paths"].items():
+        # A key of the caller's own may name several rows, one of each user.
+        has_key = "{key}" in path
         for method in METHODS:
             if method in operations:
-                _add_responses(operations[method], is_write=method != "get")
+                may_conflict = has_key or method != "get"
+                _add_responses(operations[method], may_conflict=may_conflict)
     return result
 
 
-def _add_responses(operation: dict[str, Any], *, is_write: bool) -> None:
-    problems = COMMON_PROBLEMS | (WRITE_PROBLEMS if is_write else {})
+def _add_responses(operation: dict[str, Any], *, may_conflict: bool) -> None:
+    problems = COMMON_PROBLEMS | (WRITE_PROBLEMS if may_conflict else {})
     problems |= BODY_PROBLEMS if "requestBody" in operation else {}
     for status, description in problems.items():
         schema = {"$ref": "#/components/schemas/Problem"}

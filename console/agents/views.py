@@ -121,6 +121,8 @@ class RunPage(ProjectPage):
             session=self._session_link(run),
             steps=trace.view_steps(run),
             answer=panels.text_block(run.answer),
+            error=panels.text_block((run.error or {}).get("message", "")),
+            memory_error=panels.text_block(run.memory.get("error") or ""),
             pending=panels.json_block(run.pending_call) if waits else "",
             is_unfinished=run.ended_at is None,
             may_write=self.may(Role.WRITER),

@@ -84,7 +84,7 @@ def set_memory(
             caller,
             "memory_switch.update",
             project_id=project.pk,
-            object_type="memory_switch.update",
+            object_type="memory_switch",
             object_id=switch.pk,
             user_id=user_id,
             enabled=enabled,

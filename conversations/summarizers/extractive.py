@@ -6,10 +6,11 @@ because later messages name them again. Nothing is written that does not stand i
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,12 +107,14 @@ class _Extract:
         room = int(self.target * SENTENCE_SHARE)
         covered: set[str] = set()
         chosen: list[int] = []
-        rest = {
-            n: self.base_weight(each, words[n], spread) for n, each in enumerate(every)
-        }
-        while rest:
-            best = max(rest, key=lambda n: rest[n] + self.gain(every[n], covered))
-            del rest[best]
+        base = [
+            self.base_weight(each, words[n], spread) for n, each in enumerate(every)
+        ]
+
+        def weigh(n: int) -> float:
+            return base[n] + self.gain(every[n], covered)
+
+        for best in _in_greedy_order(len(every), weigh):
             size = estimate_tokens(every[best].line) + 1
             if size > room or _is_repeated(words[best], [words[n] for n in chosen]):
                 continue
@@ -165,6 +168,23 @@ class _Extract:
         while len(subjects) > 1 and estimate_tokens(", ".join(subjects)) > most:
             subjects.pop()
         return f"{EXPAND}: {', '.join(subjects)}"
+
+
+def _in_greedy_order(count: int, weigh: Callable[[int], float]) -> Iterator[int]:
+    """Yield the numbers below `count`, at each moment the one of the largest weight.
+
+    A weight may fall between two steps, and never rises, so that only the first numbers of
+    the queue are weighed again (Minoux, "Accelerated greedy algorithms", 1978).
+    """
+    queue = [(-weigh(n), n) for n in range(count)]
+    heapq.heapify(queue)
+    while queue:
+        _, best = heapq.heappop(queue)
+        now = -weigh(best)
+        if queue and (now, best) > queue[0]:
+            heapq.heappush(queue, (now, best))
+        else:
+            yield best
 
 
 def _is_repeated(words: frozenset[str], others: Sequence[frozenset[str]]) -> bool:

@@ -171,7 +171,7 @@ SHELL = 5
 @pytest.mark.parametrize(
     ("name", "queries"),
     [
-        ("context_digestconfig_preview", 10),
+        ("context_digestconfig_preview", 11),
         ("playbook_playbook_export", 1),
     ],
 )

@@ -16,6 +16,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
 from common.caller import Role
+from tests.isolation.world import let_agents_run
 
 ASKED = os.environ.get("SCHEMATHESIS_EXAMPLES")
 EXAMPLES = int(ASKED or 1)
@@ -39,6 +40,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(3_600
 def schema(live_server, client_of, project, settings, monkeypatch):
     # The server's threads outlive the test while the engine keeps its links open.
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    let_agents_run(monkeypatch)
     # Each refused request is a line of the log, and there are thousands.
     logging.getLogger("django_structlog").setLevel(logging.ERROR)
     secret = client_of(role=Role.OWNER)._credentials["HTTP_AUTHORIZATION"]

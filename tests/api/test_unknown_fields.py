@@ -16,7 +16,7 @@ from common.unknown_fields import KnownFields, UnknownFields, find_nearest
 from memories.models import Memory
 from memory_project import checks
 from tests.isolation.conftest import alices  # noqa: F401  a fixture
-from tests.isolation.route_table import TABLE
+from tests.isolation.route_table import TABLE, read_whole
 from tests.isolation.world import rows_of, undone
 
 V1 = "/api/v1"
@@ -57,8 +57,10 @@ def send_with(client, route, world, *, body=None, query=None):
     sent = (route.body(world) if route.method in BODIES else {}) | (body or {})
     asked = urlencode(route.query(world) | (query or {}), doseq=True)
     text = json.dumps(sent) if sent else ""
-    return client.generic(
-        route.method, f"{route.url(world)}?{asked}", text, "application/json"
+    return read_whole(
+        client.generic(
+            route.method, f"{route.url(world)}?{asked}", text, "application/json"
+        )
     )
 
 
