@@ -107,7 +107,7 @@ class ConversationView(ConversationRowView):
         operation_id="conversations_delete",
         summary="Hide the invocations of a conversation",
         parameters=[forms.DeleteConversation],
-        responses=forms.SuccessOut,
+        responses={200: forms.SuccessOut},
     )
     def delete(self, request: Request, conversation_id: str) -> Response:
         """Hide the invocations and their summaries from every later context.

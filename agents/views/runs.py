@@ -204,7 +204,7 @@ class RunView(AgentView):
     @extend_schema(
         operation_id="agents_runs_delete",
         summary="Cancel a run",
-        responses=forms.AgentRunOut,
+        responses={200: forms.AgentRunOut},
     )
     def delete(self, request: Request, run_id: uuid.UUID) -> Response:
         """End a run; one that a process works on stops at its next step. The row stays."""

@@ -154,7 +154,7 @@ class FactView(AgentView):
     @extend_schema(
         operation_id="facts_delete",
         summary="Delete a fact",
-        responses=forms.StoredFactOut,
+        responses={200: forms.StoredFactOut},
     )
     def delete(self, request: Request, fact_id: uuid.UUID) -> Response:
         """Delete a fact: no read finds it any more, and its history stays.
@@ -246,7 +246,7 @@ class EpisodeView(AgentView):
     @extend_schema(
         operation_id="episodes_delete",
         summary="Delete an episode",
-        responses=forms.StoredEpisodeOut,
+        responses={200: forms.StoredEpisodeOut},
     )
     def delete(self, request: Request, episode_id: uuid.UUID) -> Response:
         """Delete an episode: no read finds it any more, and its history stays.
