@@ -130,8 +130,11 @@ def _of_message(row: Message) -> ContextMessage:
 def _escape(part: Part) -> Part:
     if part["type"] == "text" and "<" in part["text"]:
         return {**part, "text": escape_forgery(part["text"])}
-    if part["type"] == "tool_result" and isinstance(part["content"], str):
-        return {**part, "content": escape_forgery(part["content"])}
+    if part["type"] == "tool_result":
+        content = part["content"]
+        if isinstance(content, str):
+            return {**part, "content": escape_forgery(content)}
+        return {**part, "content": [_escape(inner) for inner in content]}
     return part
 
 

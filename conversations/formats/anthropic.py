@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from conversations.formats.message import (
+    UNREADABLE,
     ChatMessage,
     MalformedMessage,
     Part,
     content_text,
+    have_same_content,
     read_role,
     read_text,
 )
@@ -134,10 +136,26 @@ def _read_attachment(kind: str, block: Mapping[str, Any]) -> Part:
 
 def write_message(message: ChatMessage) -> list[dict[str, Any]]:
     """Write one message; the role tool becomes the role user."""
-    extra = dict(message.metadata.get(EXTRA) or {})
     role = "user" if message.role == "tool" else message.role
     blocks = [_write_block(part) for part in message.parts]
-    return [{"role": role, "content": blocks, **extra}]
+    written = {"role": role, "content": blocks}
+    extra = message.metadata.get(EXTRA)
+    if not isinstance(extra, dict):
+        return [written]
+    original = {**written, **extra}
+    return [original if _says(original, message) else written]
+
+
+def _says(written: dict[str, Any], message: ChatMessage) -> bool:
+    """Return whether a message, written with what was kept of the original, reads as itself.
+
+    It does not if its parts were changed since, such as a shortened result.
+    """
+    try:
+        found = read_message(written)
+    except UNREADABLE:
+        return False
+    return found.role == message.role and have_same_content(found.parts, message.parts)
 
 
 def _write_block(part: Part) -> dict[str, Any]:

@@ -90,6 +90,21 @@ def _call_text(part: Part) -> str:
     return f"{part['name']} {arguments_text(part)}"
 
 
+# What a caller put into the metadata of a message may have any shape.
+UNREADABLE = (MalformedMessage, TypeError, ValueError, KeyError, AttributeError)
+
+
+def have_same_content(left: Sequence[Part], right: Sequence[Part]) -> bool:
+    """Return whether parts say the same; the name of a result stands with its call."""
+    return list(map(_without_result_name, left)) == list(
+        map(_without_result_name, right)
+    )
+
+
+def _without_result_name(part: Part) -> Part:
+    return {**part, "name": ""} if part["type"] == "tool_result" else part
+
+
 def content_text(content: str | Sequence[Part]) -> str:
     """Return the content of a tool result as text."""
     return content if isinstance(content, str) else plain_text(content)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conversations.formats.message import (
+    UNREADABLE,
     ChatMessage,
     MalformedMessage,
     Part,
     arguments_text,
     content_text,
+    have_same_content,
     read_role,
     read_text,
 )
@@ -175,18 +177,35 @@ def write_message(message: ChatMessage) -> list[dict[str, Any]]:
     What else a message of the role tool has becomes a message of the role user, because this
     format knows tool messages as results only.
     """
-    extra = dict(message.metadata.get(EXTRA) or {})
-    absent = extra.pop(ABSENT, [])
     results = [part for part in message.parts if part["type"] == "tool_result"]
     rest = [part for part in message.parts if part["type"] != "tool_result"]
     written = [_write("tool", [part]) for part in results]
     if rest or not results:
         role = "user" if message.role == "tool" else message.role
         written.append(_write(role, rest))
-    written[-1] |= extra
-    for name in absent:
-        written[-1].pop(name, None)
+    extra = message.metadata.get(EXTRA)
+    if isinstance(extra, dict):
+        written[-1] = _restore(written[-1], extra, rest or results[-1:])
     return written
+
+
+def _restore(
+    written: dict[str, Any], extra: dict[str, Any], parts: Sequence[Part]
+) -> dict[str, Any]:
+    """Add what was kept of the original, if the message then still reads as these parts.
+
+    Parts may have been changed since, such as a shortened result.
+    """
+    original = {**written, **extra}
+    absent = original.pop(ABSENT, [])
+    for name in absent if isinstance(absent, list) else []:
+        original.pop(str(name), None)
+    try:
+        found = read_message(original)
+    except UNREADABLE:
+        return written
+    is_same = have_same_content(found.parts, parts) and found.role == written["role"]
+    return original if is_same else written
 
 
 def _write(role: str, parts: list[Part]) -> dict[str, Any]:
