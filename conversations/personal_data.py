@@ -117,6 +117,11 @@ class ConversationErasure(ErasureHandler):
                 "session_key": redact_name,
             },
         ),
+        ErasableColumns(
+            AgentMemoryChange,
+            rows_of(AgentMemoryChange, "agent_memory_origin"),
+            {"session_key": redact_name},
+        ),
     )
     no_text = {
         Session: {"agent_id": AUTHOR_NAME},
@@ -142,17 +147,27 @@ class ConversationErasure(ErasureHandler):
         if of_sessions is not None:
             rows = Session.objects.filter(of_sessions, project_id=erasure.project_id)
             erasure.add("session", rows.values_list("pk", flat=True))
-            about = Q(session_id__in=erasure.ids_of("session"))
-            changes = AgentMemoryChange.objects.filter(
-                about if of_users is None else about | of_users,
-                project_id=erasure.project_id,
-            )
-            erasure.add("agent_memory_change", changes.values_list("pk", flat=True))
+            self._add_changes(erasure, of_users)
         if of_users is not None:
             kept = AgentMemory.objects.filter(of_users, project_id=erasure.project_id)
             erasure.add("agent_memory", kept.values_list("pk", flat=True))
             off = MemorySwitch.objects.filter(of_users, project_id=erasure.project_id)
             erasure.add("memory_switch", off.values_list("pk", flat=True))
+
+    def _add_changes(self, erasure: ErasureScope, of_users: Q | None) -> None:
+        """Add the changelog: whole for a purged user, else what only the session said.
+
+        A version of a profile, soul or constraint outlives the session in which it was
+        written, as the agent memory does; only the session's name is masked in it.
+        """
+        changes = AgentMemoryChange.objects.filter(project_id=erasure.project_id)
+        of_sessions = changes.filter(session_id__in=erasure.ids_of("session"))
+        erased = of_sessions.filter(version_after=None)
+        if of_users is not None:
+            erased = changes.filter(of_users) | of_sessions
+        erasure.add("agent_memory_change", erased.values_list("pk", flat=True))
+        kept = of_sessions.exclude(pk__in=erasure.ids_of("agent_memory_change"))
+        erasure.add("agent_memory_origin", kept.values_list("pk", flat=True))
 
     def is_large(self, erasure: ErasureScope) -> bool:
         rows = Session.objects.filter(pk__in=erasure.ids_of("session"))

@@ -14,6 +14,7 @@ from conversations.sessions.record import add_change
 
 ChangeScope = AgentMemoryChange.ChangeScope
 ChangeAction = AgentMemoryChange.ChangeAction
+PURGED = "[purged] "  # the start of a masked text (`common.erasure.redaction`)
 OWN_SCOPES = (ChangeScope.SKILL, ChangeScope.COMPACTION)  # of callers' own entries
 
 
@@ -32,6 +33,8 @@ def text_at(pair: MemoryPair, scope: str, version: int) -> str:
     there is none.
     """
     rows = changes_of(pair).filter(scope=scope, version_after__lte=version)
+    # Purges of before masked versions of users who live on.
+    rows = rows.exclude(after_text__startswith=PURGED)
     ordered = rows.order_by("-version_after")
     return ordered.values_list("after_text", flat=True).first() or ""
 

@@ -89,3 +89,23 @@ def test_a_deleted_project_takes_its_sessions_along(world, project, run_jobs):
 
     assert not Project.objects.filter(pk=project.pk).exists()
     assert all(not model._base_manager.exists() for model in ROWS)
+
+
+def test_a_purge_of_a_session_keeps_what_its_user_said_for_later_sessions(session_api):
+    for key, user in (("one", "42"), ("two", "0")):
+        named = {"user_id": user, "agent_id": "agent"}
+        session_api.bootstrap(key, user_id="" if user == "0" else user)
+        session_api.put("agent-memory/profile", text="Likes Go", session=key, **named)
+        added = session_api.post(
+            "agent-memory/constraints", text="Never push", session=key, **named
+        )
+        assert added.status_code in (200, 201), added.json()
+
+        session_api.post("purge", session_id=key, reason="asked")
+        session_api.bootstrap(f"{key}-later", user_id="" if user == "0" else user)
+        context = session_api.assemble(f"{key}-later", snapshot=True)
+
+        assert "Likes Go" in str(context)
+        assert "Never push" in str(context)
+    changes = AgentMemoryChange.objects.exclude(session_key="")
+    assert all(row.session_key.startswith("[purged]") for row in changes)
