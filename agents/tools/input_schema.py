@@ -42,6 +42,6 @@ def _type_of(part: dict[str, Any]) -> str:
     found: set[str] = set()
     for choice in choices if isinstance(choices, list) else []:
         kind = choice.get("type") if isinstance(choice, dict) else None
-        found |= {*kind} if isinstance(kind, list) else {str(kind)}
+        found |= set(map(str, kind)) if isinstance(kind, list) else {str(kind)}
     found.discard("null")
     return found.pop() if len(found) == 1 and found <= PYTHON_TYPES.keys() else ""

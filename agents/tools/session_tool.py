@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.tools.call_arguments import check_arguments
 from agents.tools.memory_tools import refusals_as_failures
 from agents.tools.observation import build_observation
 from agents.tools.tool import ToolArgument, ToolContext, ToolFailure
-from common.caller import Caller
+from common.caller import Caller, Role
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.stores import MemoryTool, TracedStore, build_tool, store_of
 from conversations.stores.contract import SessionRef
+from conversations.stores.tool import ToolOptions
 from projects.models import Project
 
 
@@ -54,6 +56,9 @@ class SessionTool:
 
     def call(self, arguments: dict[str, Any], context: ToolContext) -> str:
         """Run one action; raise ToolFailure."""
+        session = context.session and Session.objects.get(pk=context.session.pk)
+        if not is_memory_on(context.project, context.user_id, session):
+            raise ToolFailure("Memory is turned off for the user or the conversation.")
         checked = check_arguments(arguments, self.arguments)
         for name, value in checked.items():
             choices = self.properties[name].get("enum", [value])
@@ -75,7 +80,19 @@ def _explain(part: Mapping[str, Any]) -> str:
 def build_session_tool(
     project: Project, session: Session, caller: Caller
 ) -> SessionTool:
-    """Return the memory tool of a session with the actions that the caller may use."""
+    """Return the memory tool of a session, as a model may use it.
+
+    A tool's answer may tell the model what to write. So it writes with the rights of a
+    writer only, whose texts the gate of dangers reads, and never as the user.
+    """
+    writer = replace(
+        caller,
+        everywhere=None,
+        roles={project.pk: Role.WRITER},
+        account_id=None,
+        may_attest=False,
+    )
     ref = SessionRef(session.key, session.agent_id, session.user_id, session.channel)
-    store = TracedStore(store_of(project, caller))
-    return SessionTool(build_tool(store, ref, project, caller))
+    store = TracedStore(store_of(project, writer))
+    options = ToolOptions(is_for_model=True)
+    return SessionTool(build_tool(store, ref, project, writer, options))

@@ -100,7 +100,7 @@ class FullStore(SimpleStore):
             before=entry.before_text,
             after=entry.after_text,
             source=entry.source,
-            session=self._session_of_call(),
+            session=self._session_of_call(entry.user_id),
         )
 
     # SessionSnapshotStore

@@ -115,7 +115,7 @@ class SimpleStore:
             text,
             self.caller,
             source=change_source_from_context(),
-            session=self._session_of_call(),
+            session=self._session_of_call(user_id),
         )
         return constraint_entries(found.constraints)
 
@@ -128,7 +128,7 @@ class SimpleStore:
             constraint_id,
             self.caller,
             source=change_source_from_context(),
-            session=self._session_of_call(),
+            session=self._session_of_call(user_id),
         )
         return constraint_entries(found.constraints)
 
@@ -172,9 +172,11 @@ class SimpleStore:
             self.project, self.caller, user_id=user_id, agent_id=agent_id
         )
 
-    def _session_of_call(self) -> Session | None:
+    def _session_of_call(self, user_id: str) -> Session | None:
         key = session_id_from_context()
-        return lookup.look_up(self.project, key, self.caller) if key else None
+        if not key:
+            return None
+        return lookup.look_up(self.project, key, self.caller, user_id=user_id)
 
     def _set_text(self, user_id: str, agent_id: str, scope: str, text: str) -> None:
         texts.set_text(
@@ -183,7 +185,7 @@ class SimpleStore:
             text,
             self.caller,
             source=change_source_from_context(),
-            session=self._session_of_call(),
+            session=self._session_of_call(user_id),
         )
 
 

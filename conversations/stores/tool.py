@@ -40,6 +40,8 @@ class ToolOptions:
     actions: tuple[str, ...] = ()
     read_only_profile: bool = False
     read_only_soul: bool = False
+    # Whether a model calls the tool: then it never speaks as the user.
+    is_for_model: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class MemoryTool:
 
     @property
     def may_be_user(self) -> bool:
+        if self.options.is_for_model:
+            return False
         return may_claim("user", self.project.pk, self.session.user_id, self.caller)
 
     @property
@@ -130,6 +134,8 @@ class MemoryTool:
             listed = ", ".join(self.actions)
             raise BadToolCall(f"Unknown action {name!r}. Available actions: {listed}.")
         source = arguments.get("source") or "agent"
+        if self.options.is_for_model:
+            source = "agent"
         if action.is_users:
             source = "user"
         with (

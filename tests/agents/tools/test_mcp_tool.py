@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from agents.models import AgentTool
 from agents.tools import server_listing
 from agents.tools.choose import choose_tools
+from agents.tools.input_schema import read_arguments
 from agents.tools.tool import MAX_OBSERVATION, ToolFailure
 from tests.agents.tools.scripted_http import Scripted
 from tests.agents.tools.scripted_mcp import READ_ONLY, running
@@ -463,3 +464,11 @@ class TestAServerThatFails:
 
         with pytest.raises(ToolFailure):
             tool.call({}, context)
+
+
+def test_a_type_of_any_shape_is_read_as_no_type():
+    schema = {"properties": {"a": {"type": ["string", {}]}, "b": {"type": {}}}}
+
+    found = read_arguments(schema)
+
+    assert [(each.name, each.type) for each in found] == [("a", ""), ("b", "")]
