@@ -22,7 +22,7 @@ class _EndMark:
 def stream_events(
     make_events: MakeEvents, keep_alive: float = KEEP_ALIVE
 ) -> Iterator[AgentEvent | None]:
-    """Yield the events that a thread makes; yield None after `keep_alive` silent seconds.
+    """Start a thread that makes events; yield them, and None after `keep_alive` silent seconds.
 
     `make_events` is given a function that says whether to stop: it does when the reader has
     gone. The thread then ends at its next step, and records what was done.
@@ -39,6 +39,14 @@ def stream_events(
             connections.close_all()
 
     threading.Thread(target=work, daemon=True, name="agent-run").start()
+    return _read(events, is_gone, keep_alive)
+
+
+def _read(
+    events: queue.SimpleQueue[AgentEvent | type[_EndMark]],
+    is_gone: threading.Event,
+    keep_alive: float,
+) -> Iterator[AgentEvent | None]:
     try:
         while True:
             try:

@@ -20,6 +20,7 @@ from agents.steps import AgentCall, AgentStep
 from agents.tools.choose import choose_tools
 from agents.tools.tool import ToolContext
 from common.caller import Caller
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from projects import model_access
 
@@ -56,6 +57,10 @@ def execute(
         raise
     except RunEnded:
         log.info("agent_run_ended_elsewhere", run_id=str(run.pk))
+        run.refresh_from_db()
+        yield RunFinished(
+            error=run.error, is_cancelled=run.status == AgentRun.RunStatus.CANCELLED
+        )
     # The run must not stay without an end, whatever failed.
     except Exception as error:
         log.error("agent_run_failed", run_id=str(run.pk), exc_info=error)
@@ -83,7 +88,11 @@ def _loop_input(
     project, options = run.project, run.project.options.agents
     request = AgentRequest.of_dict(run.request)
     session = find_session(run)
-    recalled = _recall(run, request, session, caller)
+    # It may have been turned off while the run waited for a person.
+    has_memory = run.has_memory and is_memory_on(project, run.user_id, session)
+    recalled = RecalledMemory()
+    if has_memory:
+        recalled = _recall(run, request, session, caller)
     recorder.note_memory(recalled)
     return LoopInput(
         project=project,
@@ -94,7 +103,7 @@ def _loop_input(
             caller,
             group=request.group,
             state=request.state,
-            has_memory=run.has_memory,
+            has_memory=has_memory,
             session=session,
         ),
         tool_context=ToolContext(
@@ -102,8 +111,8 @@ def _loop_input(
             caller=caller,
             user_id=run.user_id,
             run_id=run.pk,
-            session=session if run.has_memory else None,
-            has_memory=run.has_memory,
+            session=session if has_memory else None,
+            has_memory=has_memory,
         ),
         history=tuple(AgentStep.of_dict(step) for step in run.steps),
         options=options,
@@ -120,8 +129,6 @@ def _loop_input(
 def _recall(
     run: AgentRun, request: AgentRequest, session: Session | None, caller: Caller
 ) -> RecalledMemory:
-    if not run.has_memory:
-        return RecalledMemory()
     return recall(
         run.project,
         caller,

@@ -24,6 +24,7 @@ from common import errors
 from common.caller import Caller
 from common.db import write
 from common.text import secrets
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 
 log = structlog.get_logger(__name__)
@@ -48,7 +49,11 @@ class RunRecorder:
         self.caller = caller
 
     def note_memory(self, recalled: RecalledMemory) -> None:
-        self._update(memory=recalled.to_dict())
+        """Add what the run is given; a run that went on keeps what it was given before."""
+        given, before = recalled.to_dict(), self.run.memory
+        for tier in ("facts", "episodes", "entries", "invocations"):
+            given[tier] = list(dict.fromkeys([*before.get(tier, ()), *given[tier]]))
+        self._update(memory=given)
 
     def record(self, event: AgentEvent) -> None:
         """Store an event; pieces of text are only stored with their step or answer."""
@@ -99,7 +104,8 @@ def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
     locked.ended_at = timezone.now()
     locked.save(update_fields=["status", "answer", "error", "pending_call", "ended_at"])
     if locked.has_memory:
-        if session := find_session(locked):
+        session = find_session(locked)
+        if session and is_memory_on(locked.project, locked.user_id, session):
             _append_outcome(locked, session, caller)
         invocation_job.enqueue(locked)
     for name in ("status", "answer", "error", "pending_call", "ended_at", "memory"):

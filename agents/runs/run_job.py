@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -37,7 +38,11 @@ def run_later(
     )
 
 
-@runner.handler(KIND, attempts=2)
+# A step is done by then: a turn of the model, a call of a tool, and what comes before them.
+LEASE = timedelta(minutes=15)
+
+
+@runner.handler(KIND, attempts=2, lease=LEASE)
 def run_agent(job_run: runner.JobRun) -> dict[str, Any]:
     """Run a queued agent; one that a dead worker had begun is marked as interrupted.
 
