@@ -16,7 +16,7 @@ from conversations.models import Session
 from inference.embedding.vector import Vector
 from memories.models import Memory
 from memories.read.search import MemoryHit
-from memories.store import memory_types, write
+from memories.store import episode_text, memory_types, write
 from memories.store.drafts import MAX_CONTENT, Draft
 from memories.store.write import Batch
 from projects.models import Project
@@ -41,14 +41,8 @@ class EpisodeDraft:
     @property
     def content(self) -> str:
         """The four parts as one text, cut where a memory's content ends."""
-        parts = {
-            "Goal": self.goal,
-            "Steps": "\n".join(self.steps),
-            "Outcome": self.outcome,
-            "Lessons": self.lessons,
-        }
-        texts = [f"{name}: {text}" for name, text in parts.items() if text.strip()]
-        return "\n".join(texts)[:MAX_CONTENT]
+        whole = episode_text.compose(self.goal, self.steps, self.outcome, self.lessons)
+        return whole[:MAX_CONTENT]
 
 
 def store_episode(project: Project, draft: EpisodeDraft, caller: Caller) -> Memory:
