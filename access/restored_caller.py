@@ -14,15 +14,18 @@ def restore_caller(
     name: str,
     key_id: uuid.UUID | None,
     account_id: int | None,
-    agent_id: str,
+    agent_id: str | None,
     is_attested: bool,
 ) -> Caller:
     """Return a caller who continues work as its sender, with what the sender may.
 
     A signed-in person, or a key that is gone, continues as a writer. A key that may no
-    longer attest does not attest what it sent before.
+    longer attest does not attest what it sent before. An `agent_id` of None is the one to
+    which the key is bound, if any.
     """
     key = ApiKey.objects.filter(pk=key_id).first() if key_id else None
+    if agent_id is None:
+        agent_id = key.agent_id if key else ""
     is_believed = key is None or key.may_attest
     return Caller(
         name=name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from access.models import ApiKey
 from access.restored_caller import restore_caller
 from agents.models import AgentRun
 from common.caller import Caller
@@ -15,12 +14,6 @@ def caller_of(run: AgentRun) -> Caller:
         name=run.actor,
         key_id=run.key_id,
         account_id=run.account_id,
-        agent_id=_bound_agent(run),
+        agent_id=None,
         is_attested=run.is_attested,
     )
-
-
-def _bound_agent(run: AgentRun) -> str:
-    """Return the agent to which the sender's key is bound, "" if to none."""
-    key = ApiKey.objects.filter(pk=run.key_id).first() if run.key_id else None
-    return key.agent_id if key else ""
