@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.crypto import salted_hmac
 
+MARK = "[purged] "  # the start of a redacted text
 REDACTED = re.compile(r"\[purged\] [0-9a-f]{32}")
 # Ids and times hold no personal text. They link the rows that remain after a purge.
 ID_OR_TIME = re.compile(
@@ -43,7 +44,7 @@ def redact(text: str) -> str:
     """Return the replacement of a text; return an empty or redacted text unchanged."""
     if not text or is_redacted(text):
         return text
-    return f"[purged] {hmac_of(text)}"
+    return f"{MARK}{hmac_of(text)}"
 
 
 def is_redacted(text: str) -> bool:

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from common.caller import Caller, Role
 from common.db import write
+from common.erasure import redaction
 from conversations import sources
 from conversations.agent_memory.pair import MemoryPair
 from conversations.models import AgentMemory, AgentMemoryChange, Session
@@ -14,7 +15,6 @@ from conversations.sessions.record import add_change
 
 ChangeScope = AgentMemoryChange.ChangeScope
 ChangeAction = AgentMemoryChange.ChangeAction
-PURGED = "[purged] "  # the start of a masked text (`common.erasure.redaction`)
 OWN_SCOPES = (ChangeScope.SKILL, ChangeScope.COMPACTION)  # of callers' own entries
 
 
@@ -34,7 +34,7 @@ def text_at(pair: MemoryPair, scope: str, version: int) -> str:
     """
     rows = changes_of(pair).filter(scope=scope, version_after__lte=version)
     # Purges of before masked versions of users who live on.
-    rows = rows.exclude(after_text__startswith=PURGED)
+    rows = rows.exclude(after_text__startswith=redaction.MARK)
     ordered = rows.order_by("-version_after")
     return ordered.values_list("after_text", flat=True).first() or ""
 
