@@ -151,3 +151,8 @@ class AgentRun(models.Model):
 
     def __str__(self) -> str:
         return visible_line(str(self.request.get("question", ""))[:80])
+
+    @property
+    def is_unfinished(self) -> bool:
+        status = self.RunStatus
+        return self.status in (status.QUEUED, status.RUNNING, status.CONFIRMING)

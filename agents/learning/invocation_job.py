@@ -28,11 +28,6 @@ from jobs import queue, runner
 KIND = "agent_invocation"
 ATTEMPTS = 8
 MAX_ERROR = 500  # characters of the error that a run shows
-UNFINISHED = (
-    AgentRun.RunStatus.QUEUED,
-    AgentRun.RunStatus.RUNNING,
-    AgentRun.RunStatus.CONFIRMING,
-)
 EMPTY: dict[str, Any] = {
     "invocation": None,
     "facts": [],
@@ -57,7 +52,7 @@ def learn_from_run(job: runner.JobRun) -> dict[str, Any]:
     """Store what a run taught, and write it to `AgentRun.learned`."""
     rows = AgentRun.objects.select_related("project")
     run = rows.filter(pk=job.job.args["run_id"]).first()
-    if run is None or not run.has_memory or run.status in UNFINISHED:
+    if run is None or not run.has_memory or run.is_unfinished:
         return {"skipped": "the run is gone, goes on, or has no memory"}
     session = Session.objects.filter(pk=run.session_id).first()
     if not is_memory_on(run.project, run.user_id, session):

@@ -10,6 +10,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from agents.models import AgentRun
+from agents.runs import run_job
 from agents.runs.callers import caller_of
 from agents.runs.recorder import RunEnded, interrupt
 from common import errors
@@ -51,4 +52,4 @@ def mark_interrupted() -> int:
 
 
 def _is_in_a_job(run: AgentRun) -> bool:
-    return Job.objects.filter(kind="agent_run", key=str(run.pk)).unfinished().exists()
+    return Job.objects.filter(kind=run_job.KIND, key=str(run.pk)).unfinished().exists()

@@ -29,11 +29,6 @@ from conversations.models import Session
 
 log = structlog.get_logger(__name__)
 
-UNFINISHED = (
-    AgentRun.RunStatus.QUEUED,
-    AgentRun.RunStatus.RUNNING,
-    AgentRun.RunStatus.CONFIRMING,
-)
 MAX_ERROR = 2_000  # characters
 
 
@@ -94,7 +89,7 @@ class RunRecorder:
 def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
     """Store how a run ended, once: its answer, its messages, and the job that learns from it."""
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
-    if locked.status not in UNFINISHED:
+    if not locked.is_unfinished:
         raise RunEnded
     locked.project = run.project
     locked.status = _status_of(end)
