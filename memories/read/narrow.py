@@ -7,7 +7,7 @@ from memories.queries import CURRENT_COLUMNS, Filters
 from projects.models import Project
 
 # Both lanes together score 2,500 rows in a fifth of the time that they take to try the best
-# rows of 100,000 first (docs/ranking.md, "Few rows").
+# rows of 100,000 first (docs/ranking.md, "Semantic lane").
 MAX_ROWS = 5_000
 
 
