@@ -34,7 +34,9 @@ STOP_WORDS = ("\nObservation:",)
 ACTION, ARGS, INPUT = "Action", "Args", "Action Input"
 FINAL, OBSERVATION, THINKS = "Final Answer", "Observation", "Thought"
 LABELS = (THINKS, INPUT, ACTION, ARGS, FINAL, "Final answer", OBSERVATION)
-ENDS_ANSWER = (THINKS, ACTION, OBSERVATION)
+# An answer may hold a list with a line `Action:`; a turn that a model goes on with begins with
+# a thought or an observation.
+ENDS_ANSWER = (THINKS, OBSERVATION)
 _LABEL = re.compile(
     rf"(?P<bold>[*_]{{0,3}})(?P<name>{'|'.join(LABELS)})(?P<closed>[*_]{{0,3}}) {{0,3}}:"
 )

@@ -160,6 +160,16 @@ class TestMoreOfModels:
 
         assert decision.answer == "42"
 
+    def test_a_line_of_the_answer_that_begins_with_action_is_kept(self):
+        decision = parse_text(
+            "Final Answer: Cause: disk full.\nAction: free the disk.\n**Action:** none"
+        )
+
+        assert decision.call is None
+        assert decision.answer == (
+            "Cause: disk full. Action: free the disk. **Action:** none"
+        )
+
     def test_labels_in_bold_are_read(self):
         text = '**Thought:** a\n**Action**: search\n**Args:** {"q": 1}'
 
