@@ -74,10 +74,13 @@ def require_model(project: Project) -> None:
 
 
 def find_earlier(identity: idempotency.RequestIdentity) -> AgentRun | None:
+    """Return the run that the request began before; raise NotFound if it was purged."""
     stored = idempotency.replay(identity)
     if stored is None:
         return None
-    found: AgentRun = AgentRun.objects.get(pk=stored.body["run_id"])
+    found: AgentRun | None = AgentRun.objects.filter(pk=stored.body["run_id"]).first()
+    if found is None:
+        raise errors.NotFound("The run of this Idempotency-Key was purged.")
     return found
 
 

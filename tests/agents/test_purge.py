@@ -10,6 +10,7 @@ from conversations.models import Invocation, Session
 from jobs import queue
 from projects import deletion
 from projects.models import Project
+from tests.agents.scripted_endpoint import say
 from tests.agents.test_facts import STAGING, SeedApi
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +50,24 @@ class TestAUser:
 
         assert answer.status_code == 200, answer.json()
         assert list(AgentRun.objects.all()) == [ben]
+
+    def test_a_repeated_request_of_a_purged_run_is_404_and_asks_no_model(
+        self, seed, project, model
+    ):
+        model.script(say("Final Answer: 42"))
+        body = {"question": "Why?", "user": "ann", "project_id": "alpha"}
+
+        def ask():
+            headers = {"Idempotency-Key": "k-1"}
+            return seed.client.post("/api/v1/agents/react-mem", body, headers=headers)
+
+        assert ask().status_code == 200
+        assert purge(seed, user_id="ann").status_code == 200
+        again = ask()
+
+        assert (again.status_code, again.json()["code"]) == (404, "not_found")
+        assert "purged" in again.json()["error"]["message"]
+        assert len(model.prompts) == 1
 
     def test_a_run_that_is_at_work_refuses_the_purge(self, seed, project):
         make_run(project, "ann", status="running")
