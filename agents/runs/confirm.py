@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from agents.models import AgentRun
+from agents.runs.slots import refuse_too_many
 from agents.steps import AgentCall
 from audit import trail
 from common import errors
@@ -33,8 +34,12 @@ class ConfirmationAnswer:
 def confirm(
     run: AgentRun, caller: Caller, *, is_allowed: bool, status: AgentRun.RunStatus
 ) -> ConfirmationAnswer:
-    """Record the answer of a person, and set the run to `status`; the first answer counts."""
+    """Record the answer of a person, and set the run to `status`; the first answer counts.
+
+    Refuse with TooManyRuns if there is no room; then the run still waits.
+    """
     caller.require(Role.WRITER, run.project_id)
+    refuse_too_many(run.project)
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     if locked.status != AgentRun.RunStatus.CONFIRMING:
         raise RunNotConfirming

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
-
-from django.utils import timezone
 
 from access import idempotency
 from agents.models import AgentRun
 from agents.runs.agent_request import AgentRequest
 from agents.runs.conversation import append_question
+from agents.runs.slots import refuse_too_many
 from audit import trail
-from common import errors, locks
+from common import errors
 from common.caller import Caller, Role
 from common.db import write
 from conversations.invocations.record import AGENT, begin_conversation
@@ -22,11 +20,6 @@ from conversations.sessions.lifecycle import resolve_user
 from projects import model_access, secret_policy
 from projects.models import Project
 
-MAX_RUNNING = 8  # runs of one project at the same time
-RETRY_AFTER = 5  # seconds
-# A run that has not been heard of for this long counts no more; see `interrupted`.
-MAX_SILENCE = timedelta(minutes=20)
-
 
 class NoLanguageModel(errors.Refusal):
     """There is no language model for this project; set LANGUAGE_PROVIDER, LANGUAGE_URL and
@@ -35,13 +28,6 @@ class NoLanguageModel(errors.Refusal):
 
     status = 503
     code = "no_language_model"
-
-
-class TooManyRuns(errors.Refusal):
-    """The project runs as many agents at once as it may; try again in a moment."""
-
-    status = 429
-    code = "too_many_runs"
 
 
 def start_run(
@@ -110,7 +96,7 @@ def _store(
         earlier = find_earlier(identity)
         assert earlier  # `claim` waits for a transaction that claims the same key
         return earlier, False
-    _refuse_too_many(project)
+    refuse_too_many(project)
     session = _begin_session(project, request, run, caller)
     run.session_id = session.pk if session else None
     run.has_memory = request.enable_memory and is_memory_on(
@@ -139,13 +125,3 @@ def _begin_session(
     return begin_conversation(
         project, request.conversation_id, request.user, caller, agent_id=run.agent_id
     )
-
-
-def _refuse_too_many(project: Project) -> None:
-    locks.lock_in_transaction(f"agent runs of {project.pk}")
-    since = timezone.now() - MAX_SILENCE
-    running = AgentRun.objects.filter(
-        project=project, status=AgentRun.RunStatus.RUNNING, alive_at__gte=since
-    )
-    if running.count() >= MAX_RUNNING:
-        raise TooManyRuns(retry_after=RETRY_AFTER)

@@ -175,6 +175,27 @@ class TestRefusals:
         assert answer.json()["code"] == "too_many_runs"
         assert answer.headers["Retry-After"]
 
+    @pytest.mark.parametrize("status", ["running", "queued"])
+    def test_a_run_as_a_job_needs_a_place_as_well_and_has_it_while_it_waits(
+        self, api, model, project, status
+    ):
+        for _ in range(8):
+            AgentRun.objects.create(project=project, agent_id="a", status=status)
+
+        for headers in ({}, {"Prefer": "respond-async"}):
+            answer = ask(api, headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (429, "too_many_runs")
+        assert not Job.objects.filter(kind="agent_run").exists()
+
+    def test_runs_of_other_projects_take_no_place(
+        self, api, model, project, other_project
+    ):
+        for _ in range(8):
+            AgentRun.objects.create(project=other_project, agent_id="a")
+        model.script(say(ANSWER))
+
+        assert ask(api).status_code == 200
+
     @pytest.mark.parametrize(
         "fields",
         [
@@ -516,6 +537,21 @@ class TestAConfirmation:
         assert second.status_code == 409
         assert second.json()["code"] == "run_not_confirming"
         assert acting == [{"to": "live"}]
+
+    @pytest.mark.parametrize("headers", [{}, {"Prefer": "respond-async"}])
+    def test_a_confirmed_run_needs_a_place_and_waits_on_without_one(
+        self, api, model, acting, project, headers
+    ):
+        body = self.wait_for_a_person(api, model)
+        others = [AgentRun(project=project, agent_id="a") for _ in range(8)]
+        AgentRun.objects.bulk_create(others)
+        url = f"/api/v1/agents/runs/{body['run_id']}/confirm"
+
+        answer = api.client.post(url, {"allow": True}, format="json", headers=headers)
+
+        assert (answer.status_code, answer.json()["code"]) == (429, "too_many_runs")
+        assert AgentRun.objects.get(pk=body["run_id"]).status == "confirming"
+        assert acting == []
 
     def test_a_job_goes_on_if_the_confirmation_asks_for_it(
         self, api, model, acting, run_jobs
