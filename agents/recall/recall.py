@@ -67,18 +67,27 @@ def read_memory(
     caller.require(Role.VIEWER, project.pk)
     user_id = _user_of(user, session, caller)
     failed = SourceFailures()
-    is_on = failed.ask("memory", lambda: is_memory_on(project, user_id, session), False)
-    if not is_on:
-        return failed.add_to(RecalledMemory())
-    query = RecallQuery.begin(
-        project,
-        caller,
-        question=question,
-        state=state,
-        user_id=user_id,
-        session=session,
-    )
     budget = token_budget or project.options.agents.token_budget
+
+    def read() -> RecalledMemory:
+        if not is_memory_on(project, user_id, session):
+            return RecalledMemory()
+        query = RecallQuery.begin(
+            project,
+            caller,
+            question=question,
+            state=state,
+            user_id=user_id,
+            session=session,
+        )
+        return _read_sources(query, budget, failed)
+
+    return failed.add_to(failed.ask("memory", read, RecalledMemory()))
+
+
+def _read_sources(
+    query: RecallQuery, budget: int, failed: SourceFailures
+) -> RecalledMemory:
     # The searches take longest.
     begun_facts = begin_read(lambda: sources.read_facts(query))
     begun_episodes = begin_read(lambda: sources.read_episodes(query))
@@ -98,15 +107,13 @@ def read_memory(
     given = [hit.memory for hit in (*facts, *episodes)]
     with failed.collect("recalled_at"):
         note_recalled(given)
-    return failed.add_to(
-        RecalledMemory(
-            facts=tuple(map(item_of_fact, facts)),
-            episodes=tuple(map(item_of_episode, episodes)),
-            invocations=invocations,
-            entries=entries,
-            digest=digest.without({memory.pk for memory in given}),
-            notes=notes,
-        )
+    return RecalledMemory(
+        facts=tuple(map(item_of_fact, facts)),
+        episodes=tuple(map(item_of_episode, episodes)),
+        invocations=invocations,
+        entries=entries,
+        digest=digest.without({memory.pk for memory in given}),
+        notes=notes,
     )
 
 

@@ -8,6 +8,8 @@ from threading import get_ident
 import pytest
 from django.db import connection, transaction
 from django.db.utils import OperationalError
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
 from agents.recall import recall as recalls
 from agents.recall import side_reads, sources
@@ -278,11 +280,56 @@ class TestFailures:
         assert sum(map(bool, found)) >= 2
         assert recalled.to_dict()["error"] == error
 
-    def test_a_bug_is_not_hidden(self, ask, monkeypatch):
-        monkeypatch.setattr(sources, "read_facts", lambda query: query.nothing)
+    @pytest.mark.parametrize("name", ["read_facts", "read_invocations", "read_digest"])
+    def test_a_bug_of_a_source_costs_that_source_alone(
+        self, ask, know, session, monkeypatch, name
+    ):
+        know.episode("Mend the failing invoice export")
+        monkeypatch.setattr(sources, name, lambda query: query.nothing)
 
-        with pytest.raises(AttributeError):
-            ask()
+        recalled = ask(session=session)
+
+        assert recalled.episodes
+        [error] = recalled.errors
+        assert error.endswith(": AttributeError; the log of the service says why")
+
+    @pytest.mark.parametrize(
+        ("name", "broken"),
+        [
+            ("is_memory_on", lambda *given: {}["row"]),
+            ("RecallQuery", None),
+            ("item_of_fact", lambda memory: memory.nothing),
+        ],
+    )
+    def test_a_bug_beside_the_sources_leaves_no_memory_and_says_so(
+        self, ask, know, monkeypatch, name, broken
+    ):
+        know("The invoice export fails when the disk is full.")
+        monkeypatch.setattr(recalls, name, broken)
+
+        recalled = ask()
+
+        assert recalled.facts == ()
+        assert recalled.errors[0].startswith("memory: ")
+
+    def test_an_operator_sees_a_bug_in_the_log_and_in_the_metrics(
+        self, ask, monkeypatch
+    ):
+        def count():
+            labels = {"source": "facts", "kind": "bug"}
+            return REGISTRY.get_sample_value("memory_recall_failures_total", labels)
+
+        before = count() or 0
+        monkeypatch.setattr(sources, "read_facts", lambda query: {}["Mia's row"])
+
+        with capture_logs() as logged:
+            recalled = ask()
+
+        [event] = [each for each in logged if each["source"] == "facts"]
+        assert (event["event"], event["log_level"]) == ("recall_source_broken", "error")
+        assert event["exc_info"]
+        assert count() == before + 1
+        assert "Mia" not in str(recalled.errors)
 
     def test_without_the_switch_nothing_is_read(self, ask, know, monkeypatch):
         know("The invoice export fails when the disk is full.")

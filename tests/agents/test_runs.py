@@ -10,6 +10,7 @@ import pytest
 from django.utils import timezone
 
 from agents.models import AgentRun
+from agents.recall import sources
 from agents.runs import background, follow, interruption
 from common.ids import uuid7
 from conversations.models import AgentMemory, AgentMemoryChange, Message, Session
@@ -222,6 +223,17 @@ class TestRefusals:
         assert body["status"] == "failed"
         assert body["error"]["type"]
         assert AgentRun.objects.get().ended_at
+
+    def test_a_broken_memory_does_not_fail_the_answer_and_is_named(
+        self, api, model, monkeypatch
+    ):
+        monkeypatch.setattr(sources, "read_facts", lambda query: query.nothing)
+        model.script(say(ANSWER))
+
+        body = ask(api, enable_memory=True).json()
+
+        assert (body["status"], body["answer"]) == ("done", "42")
+        assert body["memory"]["error"].startswith("facts: AttributeError")
 
     def test_a_failure_of_ours_ends_the_run_too(self, api, model, monkeypatch):
         def explode(*args, **kwargs):
