@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import uuid
 
+from django.contrib.auth import get_user_model
+from django.db.models import Q
+
 from access.models import ApiKey
+from common import errors
 from common.caller import Caller, Role
+from projects.models import Membership
+
+
+class SenderRightsLost(errors.Forbidden):
+    """The key or the account that sent this work may no longer do it."""
+
+    code = "sender_rights_lost"
 
 
 def restore_caller(
@@ -39,3 +50,33 @@ def restore_caller(
         agent_id=agent_id,
         user_id=key.user_id if key else "",
     )
+
+
+def require_rights(caller: Caller, role: Role, project_id: uuid.UUID) -> None:
+    """Refuse if the key or the account of earlier work may no longer do it.
+
+    The key may be revoked, expired or gone since, or have another role or other projects.
+    An operator, who has neither key nor account, is never refused.
+    """
+    if caller.key_id:
+        may = _may_key(caller.key_id, role, project_id)
+    elif caller.account_id:
+        may = _may_account(caller.account_id, role, project_id)
+    else:
+        return
+    if not may:
+        raise SenderRightsLost
+
+
+def _may_key(key_id: uuid.UUID, role: Role, project_id: uuid.UUID) -> bool:
+    reach = Q(everywhere=True) | Q(projects=project_id)
+    rows = ApiKey.objects.usable().filter(reach, pk=key_id, role__gte=role)
+    return rows.exists()
+
+
+def _may_account(account_id: int, role: Role, project_id: uuid.UUID) -> bool:
+    account = get_user_model().objects.filter(pk=account_id, is_active=True).first()
+    if account is None or account.is_superuser:
+        return account is not None
+    rows = Membership.objects.filter(account_id=account_id, project_id=project_id)
+    return rows.filter(role__gte=role).exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from common import errors
 from common.text import secrets
 from inference.errors import (
     BadAnswer,
@@ -15,6 +16,7 @@ from inference.errors import (
 
 AGENT_ERROR = "agent-error"  # seed 004: too many iterations
 AGENT_TIMEOUT = "agent-timeout"
+SENDER_REFUSED = "sender-refused"
 # The type of each failure of the model; another failure is MODEL_DOWN.
 MODEL_DOWN = "model-unavailable"
 MODEL_TYPES: dict[type[InferenceError], str] = {
@@ -37,6 +39,10 @@ def too_many_iterations() -> RunError:
 def out_of_time() -> RunError:
     message = "The run took longer than agents.max_seconds allows."
     return {"type": AGENT_TIMEOUT, "message": message}
+
+
+def sender_refusal(refusal: errors.Refusal) -> RunError:
+    return {"type": SENDER_REFUSED, "message": refusal.detail}
 
 
 def model_failure(error: InferenceError) -> RunError:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from access.restored_caller import restore_caller
+from access.restored_caller import SenderRightsLost, require_rights, restore_caller
 from agents.models import AgentRun
-from common.caller import Caller
+from common.caller import Caller, Role
 
 
 def caller_of(run: AgentRun) -> Caller:
@@ -17,3 +17,10 @@ def caller_of(run: AgentRun) -> Caller:
         agent_id=None,
         is_attested=run.is_attested,
     )
+
+
+def require_sender(run: AgentRun, caller: Caller) -> None:
+    """Refuse a run whose sender may no longer begin it: it waited for a worker or a person."""
+    require_rights(caller, Role.WRITER, run.project_id)
+    if caller.user_id not in ("", run.user_id):
+        raise SenderRightsLost("The key is bound to another user by now.")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import structlog
 
+from access.restored_caller import SenderRightsLost
+from agents.loop import run_errors
 from agents.loop.events import AgentEvent, RunFinished
 from agents.loop.react import LoopInput, run_loop
 from agents.loop.run_errors import AGENT_ERROR
@@ -14,6 +16,7 @@ from agents.models import AgentRun
 from agents.recall.recall import recall
 from agents.recall.recalled_memory import RecalledMemory
 from agents.runs.agent_request import AgentRequest
+from agents.runs.callers import require_sender
 from agents.runs.conversation import find_session
 from agents.runs.recorder import RunEnded, RunRecorder, end_run
 from agents.steps import AgentCall, AgentStep
@@ -44,6 +47,7 @@ def execute(
     """
     recorder = RunRecorder(run, caller)
     try:
+        require_sender(run, caller)
         loop = run_loop(
             _loop_input(
                 run, caller, recorder, should_stop, allowed_call, forbidden_call
@@ -55,6 +59,11 @@ def execute(
     except GeneratorExit:
         _end(run, RunFinished(is_cancelled=True), caller)
         raise
+    except SenderRightsLost as refusal:
+        log.warning("agent_run_refused", run_id=str(run.pk))
+        end = RunFinished(error=run_errors.sender_refusal(refusal))
+        _end(run, end, caller)
+        yield end
     except RunEnded:
         log.info("agent_run_ended_elsewhere", run_id=str(run.pk))
         run.refresh_from_db()

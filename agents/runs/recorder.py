@@ -17,6 +17,7 @@ from agents.loop.events import (
     StepDone,
     TokensSpent,
 )
+from agents.loop.run_errors import SENDER_REFUSED
 from agents.models import AgentRun
 from agents.recall.recalled_memory import RecalledMemory
 from agents.runs.conversation import append_outcome, find_session, mask_said
@@ -87,7 +88,10 @@ class RunRecorder:
 
 @write
 def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
-    """Store how a run ended, once: its answer, its messages, and the job that learns from it."""
+    """Store how a run ended, once: its answer, its messages, and the job that learns from it.
+
+    A run that is refused because its sender lost the rights writes no memory.
+    """
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     if not locked.is_unfinished:
         raise RunEnded
@@ -98,7 +102,7 @@ def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
     locked.pending_call = None
     locked.ended_at = timezone.now()
     locked.save(update_fields=["status", "answer", "error", "pending_call", "ended_at"])
-    if locked.has_memory:
+    if locked.has_memory and not _is_refused(end):
         session = find_session(locked)
         if session and is_memory_on(locked.project, locked.user_id, session):
             _append_outcome(locked, session, caller)
@@ -129,6 +133,10 @@ INTERRUPTION = {
     "type": "interrupted",
     "message": "The process that ran the agent ended before the run did; ask again.",
 }
+
+
+def _is_refused(end: RunFinished) -> bool:
+    return end.error is not None and end.error["type"] == SENDER_REFUSED
 
 
 def _status_of(end: RunFinished) -> AgentRun.RunStatus:

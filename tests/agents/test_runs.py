@@ -9,12 +9,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from access import keys
+from access.models import ApiKey
 from agents.models import AgentRun
 from agents.recall import sources
 from agents.runs import background, follow, interruption
+from common.caller import Role
 from common.ids import uuid7
 from conversations.models import AgentMemory, AgentMemoryChange, Message, Session
 from jobs.models import Job
+from projects.models import Membership
 from tests.agents.scripted_endpoint import call, fail, say
 from tests.conversations.conftest import SessionApi
 
@@ -369,6 +373,57 @@ class TestInAJob:
         assert run.status == "interrupted"
         assert not model.prompts
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda key: ApiKey.objects.update(revoked_at=timezone.now()),
+            lambda key: ApiKey.objects.update(expires_at=timezone.now()),
+            lambda key: ApiKey.objects.update(role=Role.VIEWER),
+            lambda key: ApiKey.objects.update(user_id="7"),
+            lambda key: key.projects.clear(),
+            lambda key: key.delete(),
+        ],
+        ids=["revoked", "expired", "viewer", "bound", "no project", "gone"],
+    )
+    def test_a_key_that_lost_its_rights_meanwhile_begins_no_run(
+        self, api, model, run_jobs, change
+    ):
+        fields = {"enable_memory": True, "conversation_id": "c", "user": "42"}
+        ask(api, headers={"Prefer": "respond-async"}, **fields)
+        change(api.client.key)
+
+        run_jobs()
+
+        run = AgentRun.objects.get()
+        assert (run.status, run.error["type"]) == ("failed", "sender-refused")
+        assert not model.prompts
+        assert not Job.objects.filter(kind="agent_invocation").exists()
+
+    def test_a_person_who_left_the_project_begins_no_run(
+        self, api, model, run_jobs, django_user_model
+    ):
+        anna = django_user_model.objects.create_user("anna")
+        ask(api, headers={"Prefer": "respond-async"})
+        AgentRun.objects.update(key_id=None, account_id=anna.pk)
+
+        run_jobs()
+
+        assert AgentRun.objects.get().error["type"] == "sender-refused"
+        assert not model.prompts
+
+    def test_a_person_who_is_a_writer_does_begin_it(
+        self, api, model, project, run_jobs, django_user_model
+    ):
+        anna = django_user_model.objects.create_user("anna")
+        Membership.objects.create(project=project, account=anna, role=Role.WRITER)
+        model.script(say(ANSWER))
+        ask(api, headers={"Prefer": "respond-async"})
+        AgentRun.objects.update(key_id=None, account_id=anna.pk)
+
+        run_jobs()
+
+        assert AgentRun.objects.get().answer == "42"
+
     def test_a_queued_run_can_be_cancelled(self, api, model, run_jobs):
         run_id = ask(api, headers={"Prefer": "respond-async"}).json()["run_id"]
 
@@ -549,6 +604,17 @@ class TestAConfirmation:
         assert second.status_code == 409
         assert second.json()["code"] == "run_not_confirming"
         assert acting == [{"to": "live"}]
+
+    def test_a_run_of_a_key_that_was_revoked_meanwhile_does_not_act(
+        self, api, bob_api, project, model, acting
+    ):
+        body = self.wait_for_a_person(SessionApi(bob_api, project), model)
+        keys.revoke(bob_api.key)
+
+        done = self.confirm(api, body, allow=True).json()
+
+        assert (done["status"], done["error"]["type"]) == ("failed", "sender-refused")
+        assert acting == []
 
     @pytest.mark.parametrize("headers", [{}, {"Prefer": "respond-async"}])
     def test_a_confirmed_run_needs_a_place_and_waits_on_without_one(
