@@ -58,6 +58,11 @@ def look_up(
     return _choose(rows, key_or_id, user_id)
 
 
+def look_up_id(project: Project, value: str, caller: Caller) -> Session | None:
+    """Return the session of an id, whoever its user is, if the caller may see it."""
+    return _of_id(Session.objects.visible_to(caller, project), value)
+
+
 def find_anonymous(project: Project, key_or_id: str, caller: Caller) -> Session:
     """Find a session to claim: one without a user, or one that the caller may see.
 
@@ -82,8 +87,12 @@ def _choose(rows: OwnedQuerySet, key_or_id: str, user_id: str | None) -> Session
     if by_key:
         found: Session = by_key[0]
         return found
+    return _of_id(rows, key_or_id)
+
+
+def _of_id(rows: OwnedQuerySet, value: str) -> Session | None:
     try:
-        session_id = uuid.UUID(key_or_id)
+        session_id = uuid.UUID(value)
     except ValueError:
         return None
     session: Session | None = rows.filter(pk=session_id).first()
@@ -91,6 +100,12 @@ def _choose(rows: OwnedQuerySet, key_or_id: str, user_id: str | None) -> Session
 
 
 def lock_session(session: Session) -> Session:
-    """Lock the row of a session; every write of its messages and summaries does so first."""
-    locked: Session = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+    """Lock the row of a session; every write of its messages and summaries does so first.
+
+    Refuse with 404 if the session was purged meanwhile.
+    """
+    rows = Session.objects.select_for_update(no_key=True)
+    locked: Session | None = rows.filter(pk=session.pk).first()
+    if locked is None:
+        raise not_found_error(session.key)
     return locked

@@ -67,19 +67,28 @@ class MessagesView(SessionView):
 
         def act() -> tuple[int, dict[str, Any]]:
             session = self.find_or_make(project, data, key)
-            sources.require_source(
-                data["source"], project.pk, session.user_id, self.caller
-            )
             receipt = append.append(project, session, batch, self.caller)
             return 200, represent(forms.AppendOut, receipt)
 
         return self.run_once(project.pk, act)
 
     def find_or_make(self, project: Project, data: dict[str, Any], key: str) -> Session:
-        user_id, agent_id = data.get("user_id"), data.get("agent_id")
+        """Return the session that the body names; with `agent_id`, make it if need be.
+
+        A body with `agent_id` names the user as a bootstrap does: without `user_id`, the
+        user is that of the caller's key, or nobody.
+        """
+        agent_id, user_id = data.get("agent_id"), data.get("user_id")
+        named_user = user_id
+        if agent_id is not None:
+            user_id = lifecycle.resolve_user(user_id or "", self.caller)
         session = lookup.look_up(project, key, self.caller, user_id=user_id)
+        if session is None and named_user is None:
+            session = lookup.look_up_id(project, key, self.caller)
         if session is None and agent_id is None:
             raise lookup.not_found_error(key)
+        writer = session.user_id if session else user_id or ""
+        sources.require_source(data["source"], project.pk, writer, self.caller)
         if session is None:
             draft = draft_of(data, key)
             session, _ = lifecycle.bootstrap(project, draft, self.caller)

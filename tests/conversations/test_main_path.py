@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.conversations.conftest import call, result, say, talk
+from common.caller import Role
+from conversations.models import Session
+from tests.conversations.conftest import SessionApi, call, result, say, talk
 
 
 def test_a_session_is_compacted_and_expands_to_its_original_words(session_api):
@@ -68,6 +70,40 @@ def test_an_append_with_an_agent_makes_the_session(session_api):
 
     assert (answer["first_seq"], answer["last_seq"], answer["count"]) == (1, 1, 1)
     assert session_api.get("sessions/main").json()["title"] == "Hello"
+
+
+def test_an_append_with_an_agent_and_no_user_goes_to_nobody_elses_session(session_api):
+    session_api.bootstrap(user_id="42")
+    session_api.append(say("of 42"), user_id="42")
+
+    session_api.append(say("of nobody"), agent_id="agent")
+
+    texts = [each["content"] for each in session_api.history(user_id="42")]
+    assert texts == ["of 42"]
+    assert Session.objects.get(user_id="").message_count == 1
+
+
+def test_an_append_with_an_agent_finds_a_session_by_its_id(session_api):
+    session = session_api.bootstrap(user_id="42")
+
+    session_api.append(say("of 42"), key=session["id"], agent_id="agent")
+
+    assert Session.objects.get().message_count == 1
+
+
+def test_a_refused_source_makes_no_session(client_of, project):
+    writer = SessionApi(client_of(project, role=Role.WRITER), project)
+
+    answer = writer.post(
+        "sessions/new/messages",
+        agent_id="agent",
+        user_id="42",
+        source="user",
+        messages=[say("Hello.")],
+    )
+
+    assert answer.json()["code"] == "source_not_allowed"
+    assert not Session.objects.exists()
 
 
 def test_an_append_to_an_unknown_session_without_an_agent_is_404(session_api):
@@ -150,6 +186,19 @@ def test_an_orphan_call_is_dropped(session_api):
     context = session_api.assemble()
 
     assert [m["seq"] for m in context["messages"]] == [1, 3]
+
+
+def test_a_dropped_call_is_among_what_is_left_out(session_api):
+    session_api.bootstrap()
+    session_api.append(say("Go."), call("lost", command="make test"), say("Done."))
+
+    context = session_api.assemble(token_budget=1_000)
+
+    (omission,) = context["left_out"]
+    assert (omission["from_seq"], omission["to_seq"]) == (2, 2)
+    assert omission["why"].startswith("calls without a result")
+    total = sum(each["tokens"] for each in session_api.history())
+    assert omission["tokens"] + context["tokens"] == total
 
 
 def test_a_large_processed_result_becomes_a_placeholder(session_api):
