@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -48,7 +48,16 @@ def purge_archived(project: Project) -> int:
     before = timezone.now() - timedelta(days=days)
     rows = Session.objects.filter(project=project, archived_at__lt=before)
     old = list(rows.order_by("archived_at")[:MAX_PER_PASS])
-    for session in old:
-        scope = Scope("session", session.key, user=session.user_id)
-        erase.purge(project, {"scope": scope.to_dict()}, SYSTEM, reason=REASON)
-    return len(old)
+    return sum(_purge_if_archived(project, session, before) for session in old)
+
+
+@write
+def _purge_if_archived(project: Project, session: Session, before: datetime) -> bool:
+    """Purge a session at once, unless a message has opened it again meanwhile."""
+    locked = Session.objects.select_for_update().filter(pk=session.pk).first()
+    if not (locked and locked.archived_at and locked.archived_at < before):
+        return False
+    scope = Scope("session", session.key, user=session.user_id)
+    selection = {"scope": scope.to_dict()}
+    erase.purge(project, selection, SYSTEM, reason=REASON, at_once=True)
+    return True

@@ -70,8 +70,11 @@ def purge(
     *,
     reason: str,
     cascade: bool = False,
+    at_once: bool = False,
 ) -> Purge:
     """Purge at once, or by a job if there are many rows; return the receipt.
+
+    With `at_once`, there is never a job: the caller is a job, or holds locks.
 
     `selection` has one key: ids, scope, user_id, session_id or object. With `cascade`,
     everything that was derived from the texts is purged too. Without `cascade`, the derived
@@ -87,7 +90,8 @@ def purge(
         key_id=caller.key_id,
     )
     erasure = _erasure_scope(project, selection, caller, cascade)
-    if any(handler.is_large(erasure) for handler in handlers.all_handlers()):
+    is_large = any(handler.is_large(erasure) for handler in handlers.all_handlers())
+    if is_large and not at_once:
         return _enqueue(row, caller)
     return _carry_out(row, caller)
 

@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from conversations import personal_data
 from conversations.models import Message, Session
 from conversations.tasks import retain
+from memories.retention import erase
 from tests.conversations.conftest import say
 
 pytestmark = pytest.mark.django_db
@@ -66,3 +68,31 @@ def test_an_append_opens_an_archived_session_again(keys, project, session_api):
     session_api.append(say("Hello"), key="old", user_id="0")
 
     assert len(keys(archived_at=None)) == 3
+
+
+def test_a_session_that_is_opened_while_it_waits_for_its_purge_stays(
+    keys, project, session_api, monkeypatch
+):
+    let(project, purge_after_days=5)
+    Session.objects.filter(key="old").update(archived_at=OLD)
+    purge = erase.purge
+
+    def open_the_other(*args, **options):
+        Session.objects.filter(key="old").update(archived_at=None)
+        return purge(*args, **options)
+
+    monkeypatch.setattr(erase, "purge", open_the_other)
+
+    retain()
+
+    assert Session.objects.filter(key="old").count() == 1
+
+
+def test_a_long_session_is_purged_at_once(keys, project, monkeypatch):
+    monkeypatch.setattr(personal_data, "MAX_INLINE", 0)
+    let(project, purge_after_days=5)
+    Session.objects.filter(key="old", user_id="").update(archived_at=OLD)
+
+    retain()
+
+    assert keys() == [("new", ""), ("old", "42")]
