@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
+import structlog
 from django.db.models import Q, QuerySet
 
 from common.db import write
@@ -16,14 +18,21 @@ from conversations.compaction import context
 from conversations.models import Message, Session, Summary
 from conversations.search_index import search_columns, vectors
 from conversations.sessions.lookup import lock_session
-from conversations.summarizers import SummarizeOptions, Summarizer, SummarizerFailure
+from conversations.summarizers import (
+    ExtractiveSummarizer,
+    SummarizeOptions,
+    Summarizer,
+    SummarizerFailure,
+)
 from conversations.summarizers.input_text import text_of_messages, text_of_summaries
 from conversations.summarizers.options import MIN_TARGET
 from conversations.tokens import estimate_tokens
 from projects import search_language
 
 MAX_CONDENSED_TOKENS = 1_200  # the target of a condensed summary
-MAX_NAMED = 5  # names that an error lists
+MAX_NAMED = 5  # invented names that the log lists
+
+log = structlog.get_logger(__name__)
 
 
 def run_leaf_pass(
@@ -39,8 +48,8 @@ def run_leaf_pass(
         # A third of the messages, not of the text, in which long results are short.
         target_tokens=max(MIN_TARGET, sum(each.tokens for each in source) // 3),
     )
-    content = _summarize(summarizer, text, options)
-    return _write_leaf(session, source, content, summarizer)
+    draft = _summarize(summarizer, text, options)
+    return _write_leaf(session, source, draft)
 
 
 def _previous_summary(session: Session, seq: int) -> str:
@@ -61,18 +70,33 @@ def run_condensed_pass(session: Session, summarizer: Summarizer) -> Summary | No
         previous=_previous_summary(session, source[0].first_seq),
     )
     target = min(options.target_of(text), MAX_CONDENSED_TOKENS)
-    content = _summarize(summarizer, text, replace(options, target_tokens=target))
-    return _write_condensed(session, source, content, summarizer)
+    draft = _summarize(summarizer, text, replace(options, target_tokens=target))
+    return _write_condensed(session, source, draft)
 
 
-def _summarize(summarizer: Summarizer, text: str, options: SummarizeOptions) -> str:
+class SummaryDraft(NamedTuple):
+    """The text of a summary, and the summarizer that wrote it."""
+
+    content: str
+    summarizer: Summarizer
+
+
+def _summarize(
+    summarizer: Summarizer, text: str, options: SummarizeOptions
+) -> SummaryDraft:
+    """Summarize a text; take sentences from it where the summarizer invents names.
+
+    A model that invented a name once would do so again, so the text is not given to it a
+    second time.
+    """
     content = summarizer.summarize(text, options).strip()
+    if invented := find_invented(content, text):
+        log.warning("summary_invents", names=invented[:MAX_NAMED], by=summarizer.name)
+        summarizer = ExtractiveSummarizer()
+        content = summarizer.summarize(text, options).strip()
     if not content:
         raise SummarizerFailure("The summarizer answered with a blank text.")
-    if invented := find_invented(content, text):
-        listed = ", ".join(invented[:MAX_NAMED])
-        raise SummarizerFailure(f"The summary names what no message has: {listed}.")
-    return content
+    return SummaryDraft(content, summarizer)
 
 
 def find_invented(summary: str, text: str) -> list[str]:
@@ -90,8 +114,7 @@ def find_invented(summary: str, text: str) -> list[str]:
 def _write_leaf(
     session: Session,
     source: Sequence[Message],
-    content: str,
-    summarizer: Summarizer,
+    draft: SummaryDraft,
 ) -> Summary | None:
     locked = lock_session(session)
     rows = Message.objects.filter(pk__in=[each.pk for each in source]).without_leaf()
@@ -102,14 +125,14 @@ def _write_leaf(
         locked,
         Summary(
             kind=Summary.SummaryKind.LEAF,
-            content=content,
+            content=draft.content,
             earliest_at=min(each.created_at for each in source),
             latest_at=max(each.created_at for each in source),
             first_seq=source[0].seq,
             last_seq=source[-1].seq,
             message_count=len(source),
         ),
-        summarizer,
+        draft.summarizer,
     )
     rows.update(leaf=summary)
     _replace_tokens(locked, sum(each.tokens for each in source), summary.tokens)
@@ -120,8 +143,7 @@ def _write_leaf(
 def _write_condensed(
     session: Session,
     source: Sequence[Summary],
-    content: str,
-    summarizer: Summarizer,
+    draft: SummaryDraft,
 ) -> Summary | None:
     locked = lock_session(session)
     rows: QuerySet[Summary] = Summary.objects.filter(
@@ -134,14 +156,14 @@ def _write_condensed(
         Summary(
             kind=Summary.SummaryKind.CONDENSED,
             depth=source[0].depth + 1,
-            content=content,
+            content=draft.content,
             earliest_at=min(each.earliest_at for each in source),
             latest_at=max(each.latest_at for each in source),
             first_seq=source[0].first_seq,
             last_seq=source[-1].last_seq,
             message_count=sum(each.message_count for each in source),
         ),
-        summarizer,
+        draft.summarizer,
     )
     rows.update(parent=summary)
     _replace_tokens(locked, sum(each.tokens for each in source), summary.tokens)
