@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db.models import Max
 from django.utils import timezone
 
 from common import errors
@@ -20,6 +21,7 @@ from conversations.models import Message, Session, Summary
 from conversations.search_index import search_columns
 from conversations.sessions.lookup import lock_session
 from conversations.sessions.record import audit
+from conversations.summarizers import ExtractiveSummarizer
 from projects import search_language
 
 REDACTED = "[redacted]"
@@ -63,7 +65,7 @@ def redact(session: Session, seq: int, reason: str, caller: Caller) -> Message:
         if locked.title == title_of([message]) != "":
             locked.title = REDACTED
             locked.save(update_fields=["title"])
-        _dissolve(locked, seq, seq)
+        _dissolve(locked, seq, _last_that_may_quote(locked, seq))
         message.refresh_from_db(fields=["leaf"])
         _redact_row(locked, message)
         audit(caller, "session.redact", locked, seq=seq, reason=reason)
@@ -71,6 +73,17 @@ def redact(session: Session, seq: int, reason: str, caller: Caller) -> Message:
             compaction_need.compact_later(locked)
     found: Message = message
     return found
+
+
+def _last_that_may_quote(session: Session, seq: int) -> int:
+    """Return the last seq of the summaries that may have words of a message.
+
+    A language model reads the summary before a text, which may quote the one before it. So
+    every summary by a model after the message is among them.
+    """
+    later = Summary.objects.filter(session=session, first_seq__gt=seq)
+    by_model = later.exclude(summarizer=ExtractiveSummarizer.name)
+    return by_model.aggregate(last=Max("last_seq"))["last"] or seq
 
 
 def _redact_row(session: Session, message: Message) -> None:
