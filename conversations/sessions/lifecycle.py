@@ -14,6 +14,8 @@ from common.db import write
 from conversations.models import Session
 from conversations.sessions.lookup import lock_session
 from conversations.sessions.record import audit
+from memories.lifecycle.rescope import move_memories
+from memories.scopes import Scope
 from projects.models import Project
 
 
@@ -133,7 +135,7 @@ def _archive_time(session: Session, is_archived: bool) -> Any:
 
 @write
 def claim(session: Session, user_id: str, caller: Caller) -> Session:
-    """Give an anonymous session to a user.
+    """Give an anonymous session to a user, with the memories of the session's scope.
 
     The user's own key may do so, and a curator.
     """
@@ -155,5 +157,10 @@ def claim(session: Session, user_id: str, caller: Caller) -> Session:
     locked.user_id = user_id
     locked.snapshot_version = locked.snapshot_at = None
     locked.save(update_fields=["user_id", "snapshot_version", "snapshot_at"])
-    audit(caller, "session.claim", locked, user_id=user_id)
+    moved = move_memories(
+        locked.project,
+        Scope("session", locked.key),
+        Scope("session", locked.key, user=user_id),
+    )
+    audit(caller, "session.claim", locked, user_id=user_id, memories=moved)
     return locked
