@@ -45,6 +45,18 @@ def enqueue(
     return job
 
 
+def enqueue_or_find(
+    kind: str, *, project_id: uuid.UUID, args: Mapping[str, Any], key: str
+) -> Job:
+    """Like `enqueue`, but return the job with the same key if one waits already."""
+    same = Job.objects.filter(kind=kind, key=key, state=Job.State.WAITING)
+    # A waiting job may begin between the two statements; then a new one can be inserted.
+    while True:
+        job = enqueue(kind, project_id=project_id, args=args, key=key) or same.first()
+        if job:
+            return job
+
+
 class WrongJobState(errors.StateConflict):
     """The state of the job does not allow the request."""
 

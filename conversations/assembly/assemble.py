@@ -96,7 +96,8 @@ def assemble(
     if unread is None:
         taken = _expand_summaries(taken, room - sum(unit.tokens for unit in taken))
     older = [each for unit in reversed(taken) for each in unit.messages]
-    messages = drop_orphans([*older, *tail])
+    chosen = [*older, *tail]
+    messages = drop_orphans(chosen)
     return AssembledContext(
         messages=messages,
         tokens=sum(each.tokens for each in messages) + estimate_tokens(system),
@@ -104,6 +105,7 @@ def assemble(
         left_out=[
             *_left_out(session, taken, unread, tail_rows),
             *_placeholders(taken),
+            *_orphans(chosen, messages),
         ],
         system=system,
     )
@@ -290,6 +292,19 @@ def _placeholders(taken: Sequence[_Unit]) -> list[Omission]:
             why = "large tool results are placeholders"
             every.append(Omission(unit.first_seq, unit.last_seq, saved, why))
     return every
+
+
+def _orphans(
+    chosen: Sequence[ContextMessage], kept: Sequence[ContextMessage]
+) -> list[Omission]:
+    """Describe the calls and results that were dropped because their partner is missing."""
+    why = "calls without a result, or results without a call"
+    left = {each.seq: each.tokens for each in kept if each.seq is not None}
+    return [
+        Omission(each.seq, each.seq, each.tokens - left.get(each.seq, 0), why)
+        for each in chosen
+        if each.seq is not None and left.get(each.seq) != each.tokens
+    ]
 
 
 def with_system(found: AssembledContext) -> list[ContextMessage]:

@@ -84,4 +84,6 @@ def _has_partner(
 def _with_parts(each: ContextMessage, parts: tuple[Part, ...]) -> ContextMessage:
     if parts == each.message.parts:
         return each
-    return replace(each, message=replace(each.message, parts=parts))
+    message = replace(each.message, parts=parts)
+    saved = estimate_tokens(each.message.text) - estimate_tokens(message.text)
+    return replace(each, message=message, tokens=max(each.tokens - saved, 0))

@@ -22,6 +22,7 @@ from conversations.models import Session
 from conversations.summarizers import SummarizerFailure
 from jobs import errors as job_errors
 from jobs import queue, runner
+from jobs.models import Job
 
 ON_REQUEST = "compact_session_on_request"
 
@@ -112,14 +113,14 @@ def _run(
     return asdict(result)
 
 
-def compact_in_job(session: Session, mode: CompactionMode) -> Any:
-    """Enqueue a compaction that a request asked for; return its job.
+def compact_in_job(session: Session, mode: CompactionMode) -> Job:
+    """Enqueue a compaction that a request asked for; return its job, or the one that waits.
 
     Refuse with 409 if the project has no summarizer.
     """
     if not compaction_need.has_summarizer(session.project):
         raise SummarizerOff
-    return queue.enqueue(
+    return queue.enqueue_or_find(
         ON_REQUEST,
         project_id=session.project_id,
         args={"session_id": str(session.pk), "mode": str(mode)},

@@ -186,7 +186,7 @@ class SessionCompactionOut(serializers.Serializer[Any]):
 
 class CompactionJobOut(serializers.Serializer[Any]):
     job_id = serializers.UUIDField(
-        allow_null=True, help_text="Null if the same compaction waits already."
+        help_text="The job, which is an earlier one if the same compaction waits already."
     )
 
 

@@ -25,6 +25,7 @@ from conversations.messages.review import build_review_text
 from conversations.models import Summary
 from conversations.serializers import contexts as forms
 from conversations.serializers.sessions import SessionQuery
+from conversations.stores import require
 from conversations.summarizers import SummarizerFailure
 from conversations.tokens import estimate_tokens
 from conversations.views.base import SessionView
@@ -62,6 +63,7 @@ class AssembleView(SessionView):
         budget = compaction_need.budget_of(project, session, data.get("token_budget"))
         preamble = ""
         if data["snapshot"]:
+            require(project, self.caller, "session_snapshot_store")
             version = snapshots.get_or_freeze(session, self.caller).version
             preamble = build_preamble(session, budget, version)
         found = assemble(
@@ -133,7 +135,7 @@ class CompactView(SessionView):
         mode = CompactionMode(data["mode"])
         if "respond-async" in request.headers.get("Prefer", ""):
             job = compact_in_job(session, mode)
-            return Response({"job_id": job.pk if job else None}, 202)
+            return Response({"job_id": job.pk}, 202)
         if answer := self.replay(project.pk):
             return answer
         try:
