@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from common.caller import Role
+import pytest
+
+from common import errors
+from common.caller import SYSTEM, Role
+from conversations.messages import undo
 from conversations.models import Session
 from tests.conversations.conftest import SessionApi, call, result, say, talk
 
@@ -331,3 +335,33 @@ def test_review_of_an_empty_session_is_empty(session_api):
     session_api.bootstrap()
 
     assert session_api.get("sessions/main/review").json() == {"text": "", "tokens": 0}
+
+
+def test_a_compaction_that_waits_already_is_named_by_its_job(session_api):
+    session_api.bootstrap()
+    ask = {"mode": "full", "headers": {"Prefer": "respond-async"}}
+
+    first = session_api.post("sessions/main/compact", **ask).json()
+    second = session_api.post("sessions/main/compact", **ask).json()
+
+    assert first["job_id"]
+    assert first == second
+
+
+def test_a_store_without_snapshots_refuses_a_context_with_one(session_api, project):
+    project.settings = {"conversations": {"store": "simple"}}
+    project.save()
+    session_api.bootstrap()
+
+    answer = session_api.post("sessions/main/assemble", snapshot=True)
+
+    assert answer.status_code == 409, answer.json()
+
+
+def test_a_session_that_was_purged_meanwhile_is_not_found(session_api):
+    session_api.bootstrap()
+    session = Session.objects.get()
+    Session.objects.all().delete()
+
+    with pytest.raises(errors.NotFound):
+        undo.hide_from(session, 1, SYSTEM)
