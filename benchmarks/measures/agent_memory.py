@@ -1,181 +1,64 @@
-"""Measure what memory adds to an agent's first model call, and how prompts grow."""
+"""Measure an agent's memory: what it costs, and whether its episodes hold known repairs."""
 
 from __future__ import annotations
 
-import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agents.prompt.build import PromptInput, build_prompt
-from agents.prompt.invocation_context import NoSteps
-from agents.recall.recall import recall
-from benchmarks.fixtures import bulk_entries, population, temp_project
-from benchmarks.fixtures.population import Passages
-from benchmarks.measures import prompt_growth
-from benchmarks.options import BenchmarkOptions
-from benchmarks.report import quality_metrics
-from benchmarks.report.progress_bar import ProgressBar
-from common.caller import SYSTEM
-from conversations.models import Invocation, Session
-from conversations.sessions.lifecycle import SessionDraft, bootstrap
-from inference.embedding import active_model
-from memories.models import Memory
-from memories.read import search
-from memories.scopes import Scope
-from projects.models import Project
+from django.core.management.base import CommandError
 
-HELP = "What memory adds before an agent's first model call, and how its prompts grow."
-MEMORIES = 100_000
-QUERIES, WARM_UP, LIMIT = 200, 20, 20
-EVERY = 40  # one memory in so many is a fact, and one an episode: 5,000 of 100,000
-RULES, INVOCATIONS = 200, 100
-AGENTS = 10
-USER = "user-1"  # whose facts and episodes a tenth of all are
-STATE = "The task waits for a decision."
-# At most this many times the p95 of one hybrid search (design page 08).
-MAX_RATIO = 3
+from benchmarks.datasets.recorded_sessions import FOLDER, session_files
+from benchmarks.measures import agent_latency, episode_recall, session_repairs
+from benchmarks.options import BenchmarkOptions
+
+HELP = (
+    "What memory adds before an agent's first model call, how its prompts grow, and whether "
+    "its episodes hold the repairs of failures that come back."
+)
+# Parts that fill a project, and parts that replay recorded sessions.
+FILLED, REPLAYED = ("latency", "prompts"), ("failures", "episodes")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--memories", type=int, default=MEMORIES)
-    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument(
+        "--only", choices=[*FILLED, *REPLAYED], help="measure only one part"
+    )
+    parser.add_argument("--memories", type=int, default=agent_latency.MEMORIES)
+    parser.add_argument("--queries", type=int, default=agent_latency.QUERIES)
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
-    passages = population.load_passages(options.data)
-    count = options.extra["memories"]
-    with temp_project.create_project("agent", keep=options.keep) as project:
-        fill_project(project, count, passages)
-        session = _make_conversation(project, passages)
-        queries = passages.queries[: options.extra["queries"] + WARM_UP]
-        times = _measure_times(project, session, queries)
-        return {
-            "memories": count,
-            "queries": len(queries) - _warm_up(queries),
-            **times,
-            **prompt_growth.measure(project, session, passages.texts),
-        }
-
-
-def fill_project(project: Project, count: int, passages: Passages) -> None:
-    """Write memories of which some are facts and episodes, a tenth of these of one user."""
-    tier = f"mod(number, {EVERY})"
-    is_of_user = f"mod(number, {EVERY * 10}) IN (0, {EVERY // 2})"
-    scope = Scope("user", USER)
-    own = {
-        "agent_id": f"'agent-' || mod(number, {AGENTS})",
-        "scope_kind": f"CASE WHEN {is_of_user} THEN 'user' ELSE pattern.scope_kind END",
-        "scope_key": f"CASE WHEN {is_of_user} THEN '{USER}' ELSE pattern.scope_key END",
-        "scope_hash": f"CASE WHEN {is_of_user} THEN '{scope.hash}' "
-        "ELSE pattern.scope_hash END",
-        "kind": f"CASE {tier} WHEN 0 THEN 'fact' WHEN {EVERY // 2} THEN 'episode' "
-        "ELSE 'note' END",
-    }
-    bar = ProgressBar(f"{count:,} memories", count)
-    population.fill_project(project, count, passages, bar.show, own)
-    bulk_entries.write_rules(
-        project,
-        [
-            f"{text[:200].strip()} (rule {n})"
-            for n, text in enumerate(passages.texts[:RULES])
-        ],
-    )
-    temp_project.refresh_statistics(project)
-    temp_project.maintain_indexes()
-
-
-def _make_conversation(project: Project, passages: Passages) -> Session:
-    session, _ = bootstrap(
-        project, SessionDraft("main", agent_id="agent-1", user_id=USER), SYSTEM
-    )
-    Invocation.objects.bulk_create(
-        Invocation(
-            session=session,
-            project_id=project.pk,
-            seq=number,
-            query=passages.queries[number % len(passages.queries)],
-            summary=f"The agent looked it up: {text[:200]}",
-            result=text[:200],
-        )
-        for number, text in enumerate(passages.texts[:INVOCATIONS], start=1)
-    )
-    temp_project.analyze(Session, Invocation, Memory)
-    session.project = project
-    return session
-
-
-def _measure_times(
-    project: Project, session: Session, queries: Sequence[str]
-) -> dict[str, float]:
-    """Time one search and one recall for each query, in turn, each embedded anew."""
-    searches: list[float] = []
-    added: list[float] = []
-    for query in ProgressBar("questions", len(queries)).over(queries):
-        searches.append(_milliseconds(partial(_search, project, query)))
-        added.append(_milliseconds(partial(_recall, project, session, query)))
-    return {
-        **_percentiles("search_ms", searches[_warm_up(queries) :]),
-        **_percentiles("added_ms", added[_warm_up(queries) :]),
-    }
-
-
-def _warm_up(queries: Sequence[str]) -> int:
-    """Return how many of the first queries do not count."""
-    return min(WARM_UP, len(queries) // 2)
-
-
-def _milliseconds(act: Callable[[], object]) -> float:
-    active_model.forget_queries()
-    started = time.perf_counter()
-    act()
-    return (time.perf_counter() - started) * 1000
-
-
-def _search(project: Project, query: str) -> object:
-    return search.find(project, search.MemorySearch(query, limit=LIMIT), SYSTEM)
-
-
-def _recall(project: Project, session: Session, query: str) -> object:
-    recalled = recall(
-        project, SYSTEM, question=query, state=STATE, user=USER, session=session
-    )
-    options = project.options.agents
-    return build_prompt(
-        PromptInput(
-            question=query,
-            recalled=recalled,
-            working=NoSteps(),
-            tools=(),
-            protocol=options.protocol,
-            additional_context="",
-            token_budget=options.token_budget,
-        )
-    )
-
-
-def _percentiles(name: str, spent: Sequence[float]) -> dict[str, float]:
-    return {
-        f"{name}_p{share}": round(quality_metrics.percentile(spent, share / 100), 1)
-        for share in (50, 95)
-    }
+    only = options.extra["only"]
+    has_sessions = bool(session_files(options.data))
+    if only in REPLAYED and not has_sessions:
+        raise CommandError(f"{options.data / FOLDER} holds no transcripts.")
+    result: dict[str, Any] = {}
+    if only not in REPLAYED:
+        result |= agent_latency.measure(options, [only] if only else FILLED)
+    if has_sessions and only in (None, "failures"):
+        result["failures"] = session_repairs.measure(options.data)
+    if has_sessions and only in (None, "episodes"):
+        result["episodes"] = episode_recall.measure(options.data, keep=options.keep)
+    return result
 
 
 def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
-    yield ["", "p50 ms", "p95 ms"]
-    yield ["one hybrid search", *_format_times(result, "search_ms")]
-    yield ["recall and prompt", *_format_times(result, "added_ms")]
-    yield from prompt_growth.table(result)
-
-
-def _format_times(result: Mapping[str, Any], name: str) -> list[str]:
-    return [f"{result[f'{name}_p{share}']:.1f}" for share in (50, 95)]
+    """Yield the table of the first part that was measured."""
+    if "memories" in result:
+        yield from agent_latency.table(result)
+    elif "failures" in result:
+        yield from session_repairs.table(result["failures"])
+    else:
+        yield from episode_recall.table(result["episodes"])
 
 
 def remarks(result: Mapping[str, Any]) -> Iterator[str]:
-    ratio = result["added_ms_p95"] / result["search_ms_p95"]
-    yield (
-        f"Memory adds {ratio:.1f} times the p95 of one hybrid search (at most {MAX_RATIO}) in "
-        f"a project of {result['memories']:,} memories; {result['queries']} questions."
-    )
+    """Yield the remarks of each part, and the tables that `table` left out."""
+    yield from agent_latency.remarks(result)
+    if "failures" in result:
+        is_shown = "memories" not in result
+        yield from session_repairs.remarks(result["failures"], is_shown=is_shown)
+    if "episodes" in result:
+        is_shown = result.keys() == {"episodes"}
+        yield from episode_recall.remarks(result["episodes"], is_shown=is_shown)

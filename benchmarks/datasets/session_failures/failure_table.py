@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from benchmarks.datasets.session_failures.error_line import is_traceback_frame
 from benchmarks.datasets.session_failures.failure_class import (
@@ -12,6 +12,16 @@ from benchmarks.datasets.session_failures.failure_class import (
 )
 from benchmarks.datasets.session_failures.failure_history import SessionFailure
 
+HEADINGS = [
+    "class",
+    "failures",
+    "seen earlier",
+    "repair known",
+    "first then worked",
+    "said",
+    "said, worked",
+    "seen in two",
+]
 REPEATED = 2  # earlier sessions in which a failure had been seen
 
 
@@ -65,22 +75,3 @@ def share_of_banners(failures: Sequence[SessionFailure]) -> float:
         if failure.kind in (FailureClass.SHELL, FailureClass.TOOL)
     ]
     return sum(map(is_traceback_frame, lines)) / len(lines) if lines else 0.0
-
-
-def rows(counts: Sequence[dict[str, object]]) -> Iterator[list[str]]:
-    yield [
-        "class",
-        "failures",
-        "seen in an earlier session",
-        "repair known",
-        "first suggestion then worked",
-        "said",
-        "said, then worked",
-        "in two earlier sessions",
-    ]
-    for each in counts:
-        yield [str(value) for value in each.values()]
-
-
-def as_dicts(counts: Sequence[ClassCounts]) -> list[dict[str, object]]:
-    return [asdict(each) for each in counts]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable
 from pathlib import Path
 from subprocess import CalledProcessError
 from types import ModuleType
@@ -33,6 +32,7 @@ from benchmarks.measures import (
 )
 from benchmarks.options import BenchmarkOptions
 from benchmarks.product import own_database
+from benchmarks.report.text_table import align_columns
 
 # Each module has HELP. It also has the functions run(options), which returns JSON,
 # table(JSON), which returns rows, and remarks(JSON), which returns lines. A module that
@@ -110,16 +110,3 @@ class Command(BaseCommand):
                 f"No database could be made for the benchmark: {error} Give the user of "
                 f"DATABASE_URL the right CREATEDB, or add {IN_PLACE}."
             ) from error
-
-
-def align_columns(rows: Iterable[list[str]]) -> str:
-    """Format rows of cells. Align the first column left, and all others right."""
-    cells = list(rows)
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in cells
-    )
