@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ace.episode import EpisodeSource
-from agents.learning import episode, shared_words
+from agents.learning import episode
+from agents.tiers import shared_words
 from common.caller import SYSTEM
 from common.text.plain_text import clip
 from conversations.models import Invocation, Session

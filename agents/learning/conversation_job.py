@@ -21,9 +21,10 @@ from agents.learning import (
     model_question,
     promotion,
 )
-from agents.learning.fact_candidates import USER, FoundFacts, SourceText
-from agents.learning.fact_store import FactOwner, commit_facts, prepare_facts
+from agents.learning.fact_candidates import FoundFacts
 from agents.models import AgentRun
+from agents.run_texts import USER, SourceText, source_texts
+from agents.tiers.fact_store import FactOwner, commit_facts, prepare_facts
 from common.caller import SYSTEM, Caller, Role
 from common.db import write
 from conversations.invocations.end import KIND, end_conversation
@@ -144,7 +145,7 @@ def _texts_of(row: Invocation, runs: dict[uuid.UUID, AgentRun]) -> list[SourceTe
     run = runs.get(row.run_id) if row.run_id else None
     if run is None:
         return [SourceText(f"the user's words {row.seq}", row.query, USER)]
-    return [] if facts_from_run.DONE in run.learned else facts_from_run.texts_of(run)
+    return [] if facts_from_run.DONE in run.learned else source_texts(run)
 
 
 @write

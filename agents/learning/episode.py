@@ -12,7 +12,7 @@ from ace.models import AceRun
 from ace.rules import task as tasks
 from ace.rules.outcome import task_outcome, verdict_words
 from ace.rules.outcome.task_outcome import TaskOutcome
-from agents.learning import run_texts
+from agents import run_texts
 from agents.models import AgentRun
 from common.caller import Caller
 from inference.language.fence import keep_ends

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from agents.learning import fact_candidates, run_texts
-from agents.learning.fact_candidates import TOOL, USER, FoundFacts, SourceText
-from agents.learning.fact_store import FactOwner, commit_facts, prepare_facts
+from agents.learning import fact_candidates
+from agents.learning.fact_candidates import FoundFacts
 from agents.models import AgentRun
+from agents.run_texts import source_texts
+from agents.tiers.fact_store import FactOwner, commit_facts, prepare_facts
 from common.caller import Caller
 from common.db import write
 from conversations.invocations.switch import require_memory
@@ -37,23 +38,10 @@ def learn_facts(
     """
     if DONE in run.learned:
         return
-    found = fact_candidates.find_facts(run.project, texts_of(run))
+    found = fact_candidates.find_facts(run.project, source_texts(run))
     metadata = {"run_id": str(run.pk)}
     batch = prepare_facts(run.project, found.facts, owner, caller, metadata)
     run.learned = _store(run, session, batch, found)
-
-
-def texts_of(run: AgentRun) -> list[SourceText]:
-    """Return the user's question and the results of tools, which other texts do not prove.
-
-    What memory tools answer is known already, and errors are no facts.
-    """
-    results = [
-        SourceText(f"result {number} of {step.action}", step.observation, TOOL)
-        for number, step in enumerate(run_texts.calls_of(run), start=1)
-        if step.action not in run_texts.MEMORY_TOOLS and not step.is_error
-    ]
-    return [SourceText("the user's words", run_texts.question_of(run), USER), *results]
 
 
 @write

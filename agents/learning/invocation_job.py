@@ -10,10 +10,10 @@ from datetime import timedelta
 from typing import Any
 
 from agents.learning import episode, facts_from_run, model_question, summary
-from agents.learning.fact_store import FactOwner
 from agents.learning.run_caller import caller_of
-from agents.learning.run_texts import question_of, result_of
 from agents.models import AgentRun
+from agents.run_texts import question_of, result_of
+from agents.tiers.fact_store import FactOwner
 from common import errors
 from common.caller import Caller
 from common.db import write

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from django.db.models import Q
 
 from access.models import ApiKey
-from agents.learning import shared_words
 from agents.models import AgentRun
+from agents.tiers import shared_words
 from audit.models import AuditEvent
 from common import errors
 from common.caller import SYSTEM, Role

@@ -6,7 +6,8 @@ import re
 
 from pydantic import BaseModel
 
-from agents.learning import model_question, run_texts
+from agents import run_texts
+from agents.learning import model_question
 from agents.models import AgentRun
 from agents.steps import AgentStep
 from agents.tiers import instruction_shape

@@ -18,6 +18,8 @@ MAX_FACT = 1_000
 class FactRefusal(StrEnum):
     """Why a text does not become a fact; `message` says it in words."""
 
+    NO_QUOTE = "no_quote"
+    UNGROUNDED = "ungrounded"
     BLANK = "blank"
     TOO_LONG = "too_long"
     SECRET = "secret"
@@ -35,6 +37,9 @@ class FactRefusal(StrEnum):
 
 _PERSONAL = "A fact keeps no personal data; say it without the"
 _MESSAGES = {
+    FactRefusal.NO_QUOTE: "The quote is not in the question, nor in what a tool answered in "
+    "this run; quote at least eight characters of it verbatim.",
+    FactRefusal.UNGROUNDED: "The fact says something else than the words that it quotes.",
     FactRefusal.BLANK: "A fact needs words.",
     FactRefusal.TOO_LONG: f"A fact has {MAX_FACT:,} characters at most.",
     FactRefusal.SECRET: "A fact keeps no secrets; say it without the secret.",

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from ace.rules import classify, evidence, lessons, task, task_tags, unresolved_errors
 from ace.rules.files import file_links, file_paths
 from ace.rules.outcome import task_outcome
-from agents.learning import shared_words
 from agents.models import AgentTool
 from agents.protocols.decision import UnreadableAnswer
 from agents.protocols.function_calls import FunctionCallReader, FunctionNames
 from agents.protocols.text import TextReader
 from agents.steps import AgentStep
-from agents.tiers import instruction_shape, personal_data_check
+from agents.tiers import instruction_shape, personal_data_check, shared_words
 from agents.tools import definitions
 from agents.tools.echo_mask import mask_values
 from agents.tools.input_schema import read_arguments

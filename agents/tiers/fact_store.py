@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.learning.fact_candidates import CheckedFact
+from agents.tiers.fact_proof import CheckedFact
 from common.caller import Caller
 from conversations.models import Session
 from memories.models import Memory

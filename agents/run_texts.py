@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agents.models import AgentRun
 from agents.steps import PARSE_ERROR, AgentStep
 from conversations.stores.tool import NAME as SESSION_TOOL
+from memories.models import Memory
+
+USER, TOOL = Memory.Source.USER.value, Memory.Source.TOOL.value
 
 # These tools read memory and write it: their answers teach nothing new.
 MEMORY_TOOLS = frozenset({"RetrieveFacts", "RecallEpisodes", "StoreFact", SESSION_TOOL})
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A text that can prove a fact, and whose words it has: `user` or `tool`."""
+
+    name: str
+    text: str
+    source: str
 
 
 def question_of(run: AgentRun) -> str:
@@ -31,3 +45,16 @@ def result_of(run: AgentRun) -> str:
         return run.answer
     error = (run.error or {}).get("message")
     return f"{run.status}: {error}" if error else run.status
+
+
+def source_texts(run: AgentRun) -> list[SourceText]:
+    """Return the user's question and the results of tools, which other texts do not prove.
+
+    What memory tools answer is known already, and errors are no facts.
+    """
+    results = [
+        SourceText(f"result {number} of {step.action}", step.observation, TOOL)
+        for number, step in enumerate(calls_of(run), start=1)
+        if step.action not in MEMORY_TOOLS and not step.is_error
+    ]
+    return [SourceText("the user's words", question_of(run), USER), *results]
