@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from django.db import models
 from django.utils import timezone
 
@@ -125,8 +128,8 @@ class AgentRun(models.Model):
     answer_tokens = models.PositiveBigIntegerField(default=0)
     # What the run was given: {facts, episodes, entries, invocations: [ids], error}.
     memory = models.JSONField(default=dict, blank=True)
-    # What it taught: {invocation, facts, episode, refused: {reason: count}, …}; empty until
-    # the job at the end has run.
+    # What it taught: {invocation, facts, episode, refused: {reason: count}, …}; until the job
+    # at the end has run, no more than what its calls of StoreFact taught.
     learned = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     # The last moment at which the process that runs it was alive.
@@ -151,6 +154,16 @@ class AgentRun(models.Model):
 
     def __str__(self) -> str:
         return visible_line(str(self.request.get("question", ""))[:80])
+
+    def add_learned(
+        self, *, facts: Iterable[str] = (), refused: Iterable[str] = ()
+    ) -> None:
+        """Add ids of facts that the run taught, and reasons of refusals, to those before."""
+        known = dict.fromkeys([*self.learned.get("facts", ()), *facts])
+        counts = Counter(self.learned.get("refused", {}))
+        counts.update(refused)
+        self.learned |= {"facts": list(known), "refused": dict(counts)}
+        self.save(update_fields=["learned"])
 
     @property
     def is_unfinished(self) -> bool:

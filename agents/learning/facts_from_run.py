@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from agents.learning import fact_candidates
@@ -54,10 +53,7 @@ def _store(
     require_memory(run.project, run.user_id, session)
     if DONE not in locked.learned:
         ids, refused = commit_facts(batch)
-        locked.learned["facts"] = ids
         locked.learned[DONE] = True
-        earlier = Counter(locked.learned.get("refused", {}))
-        locked.learned["refused"] = dict(earlier + found.refused + refused)
-        locked.save(update_fields=["learned"])
+        locked.add_learned(facts=ids, refused=(found.refused + refused).elements())
     learned: dict[str, Any] = locked.learned
     return learned

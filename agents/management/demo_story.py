@@ -32,7 +32,8 @@ STORY = (
             "Thought: I store what I was told.\n"
             "Action: StoreFact\n"
             'Args: {"fact_content": "The staging host is stage.example.com; '
-            '`make deploy` deploys to it."}',
+            '`make deploy` deploys to it.", "quote": "the staging host is '
+            'stage.example.com, and that `make deploy` deploys"}',
             "Thought: Now I look for earlier failures.\n"
             "Action: RecallEpisodes\n"
             'Args: {"query": "failed deploy to staging"}',

@@ -177,7 +177,7 @@ class AgentRunOut(AgentResponseOut):
     agent_id = serializers.CharField(help_text="The agent.")
     learned = serializers.DictField(
         help_text="What was stored after the answer: `{invocation, facts, episode, "
-        "refused}`; empty until the job at the end has run."
+        "refused}`; until the job at the end has run, the facts of StoreFact at most."
     )
     created_at = serializers.DateTimeField(help_text="When it began.")
     ended_at = serializers.DateTimeField(

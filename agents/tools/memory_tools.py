@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from agents.models import AgentRun
 from agents.tiers import episodes, facts
-from agents.tiers.fact_gate import check_fact
-from agents.tiers.facts import FactDraft
+from agents.tiers.fact_gate import FactRefusal
+from agents.tiers.fact_store import FactOwner
+from agents.tiers.stated_fact import StatedFact, store_stated_fact
 from agents.tools.call_arguments import check_arguments
 from agents.tools.observation import build_observation
 from agents.tools.tool import ToolArgument, ToolContext, ToolFailure
 from common import errors
 from common.text.quote import visible_text
 from memories.read.search import MemoryHit
-from memories.scopes import Scope
 
 NO_FACTS = "No facts found."
 NO_EPISODES = "No episodes found."
@@ -28,19 +29,15 @@ class TierTool:
 
     name: str
     description: str
-    argument: ToolArgument
-    run: Callable[[str, ToolContext], str]
+    arguments: tuple[ToolArgument, ...]
+    run: Callable[[dict[str, Any], ToolContext], str]
     asks_first: bool = False
-
-    @property
-    def arguments(self) -> tuple[ToolArgument, ...]:
-        return (self.argument,)
 
     def call(self, arguments: dict[str, Any], context: ToolContext) -> str:
         """Read or write the tier; raise ToolFailure."""
-        text = check_arguments(arguments, self.arguments)[self.argument.name]
+        checked = check_arguments(arguments, self.arguments)
         with refusals_as_failures():
-            return build_observation(self.run(text, context), {}, context.project)
+            return build_observation(self.run(checked, context), {}, context.project)
 
 
 @contextmanager
@@ -55,11 +52,11 @@ def refusals_as_failures() -> Iterator[None]:
         raise ToolFailure("; ".join([refusal.detail, *faults])) from refusal
 
 
-def _retrieve_facts(query: str, context: ToolContext) -> str:
+def _retrieve_facts(arguments: dict[str, Any], context: ToolContext) -> str:
     hits = facts.retrieve_facts(
         context.project,
         context.caller,
-        query=query,
+        query=arguments["query"],
         user=context.user_id,
         top_k=context.project.options.agents.fact_retrieval_top_k,
         session=context.session,
@@ -67,11 +64,11 @@ def _retrieve_facts(query: str, context: ToolContext) -> str:
     return _list_hits(hits) or NO_FACTS
 
 
-def _recall_episodes(query: str, context: ToolContext) -> str:
+def _recall_episodes(arguments: dict[str, Any], context: ToolContext) -> str:
     hits = episodes.retrieve_episodes(
         context.project,
         context.caller,
-        query=query,
+        query=arguments["query"],
         user=context.user_id,
         top_k=context.project.options.agents.episode_retrieval_top_k,
         session=context.session,
@@ -87,57 +84,44 @@ def _list_hits(hits: Iterable[MemoryHit]) -> str:
     )
 
 
-def _store_fact(content: str, context: ToolContext) -> str:
+def _store_fact(arguments: dict[str, Any], context: ToolContext) -> str:
     """Store a fact that passes the gate of every fact that an agent learns."""
-    content = content.strip()
-    if refusal := check_fact(content):
-        raise ToolFailure(f"The fact is not stored. {refusal.message}")
-    draft = FactDraft(
-        content=content,
-        source=context.session.key if context.session else "",
-        user=_owner(context),
-    )
-    memory = facts.store_fact(
-        context.project, draft, context.caller, scope=_scope(context)
-    )
-    return f"Stored as fact {memory.pk}."
-
-
-def _owner(context: ToolContext) -> str:
-    """Return the user of the run, or the user who claimed its session."""
-    return context.user_id or (context.session.user_id if context.session else "")
-
-
-def _scope(context: ToolContext) -> Scope | None:
-    """Return the scope of an anonymous conversation; None for a user's own scope."""
-    if _owner(context):
-        return None
-    if context.session is None:
+    owner = FactOwner.of(context.user_id, context.session)
+    if owner.scope is None:
         raise ToolFailure(
             "The fact is not stored, because it would belong to nobody: the request names "
             "neither a user nor a conversation."
         )
-    return Scope("session", context.session.key)
+    run = AgentRun.objects.select_related("project").get(pk=context.run_id)
+    fact = StatedFact(arguments["fact_content"], arguments["quote"])
+    stored = store_stated_fact(run, fact, owner, context.caller)
+    if isinstance(stored, FactRefusal):
+        raise ToolFailure(f"The fact is not stored. {stored.message}")
+    return f"Stored as fact {stored.pk}."
 
 
 RETRIEVE_FACTS = TierTool(
     name="RetrieveFacts",
     description="Retrieve facts that were stored earlier, from long-term memory.",
-    argument=ToolArgument("query", description="What to look for."),
+    arguments=(ToolArgument("query", description="What to look for."),),
     run=_retrieve_facts,
 )
 RECALL_EPISODES = TierTool(
     name="RecallEpisodes",
     description="Search for similar tasks of the past: goal, steps, outcome and lessons.",
-    argument=ToolArgument("query", description="The task or the problem at hand."),
+    arguments=(ToolArgument("query", description="The task or the problem at hand."),),
     run=_recall_episodes,
 )
 STORE_FACT = TierTool(
     name="StoreFact",
-    description="Store one fact for later conversations. Say what is, without personal data, "
-    "secrets or instructions.",
-    argument=ToolArgument(
-        "fact_content", description="One sentence that stands alone."
+    description="Store one fact for later conversations, that the question or a tool's answer "
+    "says. Say what is, without personal data, secrets or instructions.",
+    arguments=(
+        ToolArgument("fact_content", description="One sentence that stands alone."),
+        ToolArgument(
+            "quote",
+            description="The words of the question or of a tool's answer that say it, verbatim.",
+        ),
     ),
     run=_store_fact,
 )

@@ -34,12 +34,15 @@ def ana(backend, model, run_jobs):
     """Ana's traces: facts, an episode, a conversation, a run, notes, a changed playbook."""
     model.script(
         act(
-            f"I note {MARK}", "StoreFact", fact_content=f"The ship goes to {MARK}-one."
+            f"I note {MARK}",
+            "StoreFact",
+            fact_content=f"The ship goes to {MARK}-one.",
+            quote=f"It is {MARK}-one.",
         ),
         act("I look", "RecallEpisodes", query=f"deploy of the ship {MARK}"),
         say(f"Thought: so\nFinal Answer: The deploy of the ship goes to {MARK}."),
     )
-    question = f"{QUESTION} It is {MARK}. Always name the port {MARK} first."
+    question = f"{QUESTION} It is {MARK}-one. Always name the port {MARK} first."
     run = backend.post(
         "agents/react-mem",
         question=question,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from django.utils import timezone
 from agents.models import AgentRun, AgentTool, ToolSecret
 from conversations.models import Invocation, Session
 from jobs import queue
+from memories.models import Memory
 from projects import deletion
 from projects.models import Project
 from tests.agents.scripted_endpoint import say
@@ -114,6 +116,31 @@ def test_what_other_runs_were_told_of_a_purged_fact_is_masked(seed, project):
     assert told.answer.startswith("[purged]")
     assert Invocation.objects.get().result.startswith("[purged]")
     assert STAGING in str(untold.steps)
+
+
+def test_a_purge_of_a_fact_that_a_run_stored_itself_masks_its_steps(
+    seed, project, model
+):
+    call = json.dumps({"fact_content": STAGING, "quote": STAGING})
+    model.script(
+        say(f"Thought: I note it.\nAction: StoreFact\nArgs: {call}"),
+        say("Final Answer: noted"),
+    )
+    body = {
+        "question": f"Remember: {STAGING}",
+        "user": "ann",
+        "enable_memory": True,
+        "project_id": "alpha",
+    }
+    answer = seed.client.post("/api/v1/agents/react-mem", body)
+    assert answer.json()["answer"] == "noted", answer.json()
+
+    answer = purge(seed, ids=[str(Memory.objects.get().pk)])
+
+    assert answer.status_code == 200, answer.json()
+    run = AgentRun.objects.get()
+    assert STAGING not in str(run.steps)
+    assert run.answer.startswith("[purged]")
 
 
 def test_a_deleted_project_takes_runs_tools_and_secrets_along(

@@ -72,7 +72,7 @@ class Command(BaseCommand):
         learned = run.learned
         self.stdout.write(
             f"   learned: invocation {'yes' if learned.get('invocation') else 'no'}, "
-            f"{len(learned.get('facts', ()))} facts of the model, "
+            f"{len(learned.get('facts', ()))} facts, "
             f"episode {'yes' if learned.get('episode') else 'no'}"
         )
 
