@@ -5,6 +5,7 @@ The tools and the secrets of a project are its owner's and stay.
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +14,15 @@ from django.utils import timezone
 
 from ace.personal_data import RunUnfinished
 from agents.models import AgentRun, AgentTool, ToolSecret
+from agents.runs.conversation import find_outcomes
+from agents.runs.run_job import KIND
 from common.erasure.handlers import ErasableColumns, ErasureHandler, register, rows_of
 from common.erasure.redaction import json_redactor, redact
 from common.erasure.references import rows_referencing
 from common.erasure.scope import ErasureScope
 from conversations.models import Invocation
 from conversations.personal_data import owner_conditions
+from jobs.models import Job
 
 # A run whose process was not alive for so long is over, whatever its status says.
 SILENCE = timedelta(minutes=2)
@@ -26,19 +30,31 @@ BY_OWNER = "what an owner set for the tools of a project"
 JSON = json_redactor("action", "call_id", "is_error", "is_history")
 
 
+def _ids_told(erasure: ErasureScope) -> list[uuid.UUID]:
+    """Return the ids of other runs that were given, or that stored, a memory of the purge."""
+    ids = frozenset(erasure.ids_of("memory"))
+    gone = frozenset(erasure.ids_of("agent_run"))
+    if ids and (ids, gone) not in erasure.found:
+        of_project = AgentRun.objects.filter(project_id=erasure.project_id)
+        others = of_project.exclude(pk__in=gone)
+        told = rows_referencing(others, list(ids), "memory", "learned")
+        erasure.found[ids, gone] = list(told.values_list("pk", flat=True))
+    found: list[uuid.UUID] = erasure.found.get((ids, gone), [])
+    return found
+
+
 def _runs_told(erasure: ErasureScope) -> Any:
-    """Return the other runs that were given, or that stored, a memory of the purge."""
-    ids = list(erasure.ids_of("memory"))
-    of_project = AgentRun.objects.filter(project_id=erasure.project_id)
-    if not ids:
-        return of_project.none()
-    others = of_project.exclude(pk__in=erasure.ids_of("agent_run"))
-    return rows_referencing(others, ids, "memory", "learned")
+    return AgentRun.objects.filter(pk__in=_ids_told(erasure))
 
 
 def _invocations_told(erasure: ErasureScope) -> Any:
-    runs = list(_runs_told(erasure).values_list("pk", flat=True))
-    return Invocation.objects.filter(run_id__in=runs)
+    return Invocation.objects.filter(run_id__in=_ids_told(erasure))
+
+
+def _jobs_told(erasure: ErasureScope) -> Any:
+    """Return the finished jobs of these runs: they name calls that a person allowed."""
+    keys = list(map(str, _ids_told(erasure)))
+    return Job.objects.filter(kind=KIND, key__in=keys).exclude(finished_at=None)
 
 
 @register
@@ -52,6 +68,7 @@ class AgentErasure(ErasureHandler):
             _runs_told,
             {"steps": JSON, "pending_call": JSON, "answer": redact},
         ),
+        ErasableColumns(Job, _jobs_told, {"args": JSON}),
         ErasableColumns(
             AgentRun,
             rows_of(AgentRun, "agent_run"),
@@ -88,6 +105,8 @@ class AgentErasure(ErasureHandler):
             project_id=erasure.project_id,
         )
         erasure.add("agent_run", rows.values_list("pk", flat=True))
+        messages = find_outcomes(_ids_told(erasure))
+        erasure.add("message", messages.values_list("pk", flat=True))
 
     def lock(self, erasure: ErasureScope) -> None:
         """Refuse the purge while a process still appends steps to a run of the purge."""

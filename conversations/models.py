@@ -84,6 +84,14 @@ class Session(models.Model):
     def __str__(self) -> str:
         return visible_line(self.title or self.key)
 
+    def add_up(self) -> None:
+        """Set the counts and sums from the rows; the caller saves them."""
+        visible = self.messages.visible()
+        self.message_count = visible.count()
+        self.token_count = visible.sum_tokens()
+        roots = self.summaries.without_parent()
+        self.context_tokens = visible.without_leaf().sum_tokens() + roots.sum_tokens()
+
     @property
     def is_archived(self) -> bool:
         return self.archived_at is not None

@@ -1,14 +1,16 @@
 """Register the data of sessions that a purge removes.
 
 A purge of a session or of a user deletes the rows. Only the changelog stays, with its texts
-masked.
+masked. Single messages of a session that stays are masked, if a higher app adds their ids to
+the scope; the summaries over them are deleted, and a later compaction summarizes again.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+from django.utils import timezone
 
 from common.erasure.handlers import (
     ErasableColumns,
@@ -16,8 +18,16 @@ from common.erasure.handlers import (
     register,
     rows_of,
 )
-from common.erasure.redaction import name_variants, redact, redact_name
+from common.erasure.redaction import (
+    empty,
+    json_redactor,
+    name_variants,
+    redact,
+    redact_name,
+)
 from common.erasure.scope import ErasureScope
+from conversations.formats.message import ChatMessage
+from conversations.messages.append import count_tokens
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
@@ -29,7 +39,7 @@ from conversations.models import (
     Summary,
     SummaryVector,
 )
-from conversations.search_index.search_columns import CORPORA
+from conversations.search_index.search_columns import CORPORA, fill_message
 from search import statistics
 
 # The most messages that are purged while the caller waits; a job purges more.
@@ -56,21 +66,45 @@ def owner_conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
     return None, None
 
 
-def _texts(model: Any) -> Any:
-    """Return a function that selects the rows of the erased sessions."""
+def _messages(erasure: ErasureScope) -> Any:
+    return Message.objects.light().filter(session__in=erasure.ids_of("session"))
 
-    def rows(erasure: ErasureScope) -> Any:
-        return model.objects.light().filter(session__in=erasure.ids_of("session"))
 
-    return rows
+def _masked_messages(erasure: ErasureScope) -> Any:
+    rows = Message.objects.light().filter(pk__in=erasure.ids_of("message"))
+    return rows.exclude(session__in=erasure.ids_of("session"))
+
+
+def _summaries(erasure: ErasureScope) -> Any:
+    of_sessions = Q(session__in=erasure.ids_of("session"))
+    return Summary.objects.light().filter(
+        of_sessions | Q(pk__in=erasure.ids_of("summary"))
+    )
 
 
 def _vectors(model: Any, owner: str) -> Any:
     def rows(erasure: ErasureScope) -> Any:
-        sessions = {f"{owner}__session__in": erasure.ids_of("session")}
-        return model.objects.filter(**sessions).defer("embedding")
+        of_sessions = Q(**{f"{owner}__session__in": erasure.ids_of("session")})
+        of_rows = Q(**{f"{owner}__in": erasure.ids_of(owner)})
+        return model.objects.filter(of_sessions | of_rows).defer("embedding")
 
     return rows
+
+
+def _sessions_to_change(erasure: ErasureScope) -> QuerySet[Session]:
+    """Return the sessions that stay and of which messages are masked."""
+    masked = Message.objects.filter(pk__in=erasure.ids_of("message"))
+    rows = Session.objects.filter(pk__in=masked.values("session"))
+    return rows.exclude(pk__in=erasure.ids_of("session"))
+
+
+def _recompute_message(message: Message) -> None:
+    masked = ChatMessage(message.role, tuple(message.parts))
+    message.text, message.tokens = masked.text, count_tokens(masked)
+    message.has_words = False
+    # A compaction that has read the words must not store them in a summary.
+    message.redacted_at = timezone.now()
+    fill_message(message, "simple")
 
 
 @register
@@ -81,7 +115,17 @@ class ConversationErasure(ErasureHandler):
         ),
         ErasableColumns(
             Message,
-            _texts(Message),
+            _masked_messages,
+            {
+                "parts": json_redactor("type", "id", "name", "is_error"),
+                "metadata": empty,
+            },
+            derived=("text", "tokens", "has_words", "redacted_at", "content_tsv"),
+            recompute=_recompute_message,
+        ),
+        ErasableColumns(
+            Message,
+            _messages,
             deleted=("parts", "text", "external_id", "metadata"),
             derived=("content_tsv",),
         ),
@@ -89,7 +133,7 @@ class ConversationErasure(ErasureHandler):
             SummaryVector, _vectors(SummaryVector, "summary"), derived=("embedding",)
         ),
         ErasableColumns(
-            Summary, _texts(Summary), deleted=("content",), derived=("content_tsv",)
+            Summary, _summaries, deleted=("content",), derived=("content_tsv",)
         ),
         ErasableColumns(
             Invocation,
@@ -153,6 +197,15 @@ class ConversationErasure(ErasureHandler):
             erasure.add("agent_memory", kept.values_list("pk", flat=True))
             off = MemorySwitch.objects.filter(of_users, project_id=erasure.project_id)
             erasure.add("memory_switch", off.values_list("pk", flat=True))
+        if masked := erasure.ids_of("message"):
+            of_session = Message.objects.filter(
+                pk__in=masked,
+                session=OuterRef("session"),
+                seq__range=(OuterRef("first_seq"), OuterRef("last_seq")),
+            )
+            sessions = Message.objects.filter(pk__in=masked).values("session")
+            over = Summary.objects.filter(Exists(of_session), session__in=sessions)
+            erasure.add("summary", over.values_list("pk", flat=True))
 
     def _add_changes(self, erasure: ErasureScope, of_users: Q | None) -> None:
         """Add the changelog: whole for a purged user, else what only the session said.
@@ -175,18 +228,27 @@ class ConversationErasure(ErasureHandler):
         return bool(messages > MAX_INLINE)
 
     def lock(self, erasure: ErasureScope) -> None:
-        every: list[tuple[QuerySet[Any], str]] = [
-            (Session.objects.all(), "session"),
-            (AgentMemory.objects.all(), "agent_memory"),
-            (MemorySwitch.objects.all(), "memory_switch"),
-        ]
-        for rows, kind in every:
-            chosen = rows.filter(pk__in=erasure.ids_of(kind)).order_by("pk")
-            list(chosen.select_for_update().values_list("pk", flat=True))
+        sessions = Session.objects.filter(
+            Q(pk__in=erasure.ids_of("session"))
+            | Q(pk__in=_sessions_to_change(erasure).values("pk"))
+        )
+        agent_memories = AgentMemory.objects.filter(
+            pk__in=erasure.ids_of("agent_memory")
+        )
+        switches = MemorySwitch.objects.filter(pk__in=erasure.ids_of("memory_switch"))
+        every: list[QuerySet[Any]] = [sessions, agent_memories, switches]
+        for rows in every:
+            chosen = rows.order_by("pk").select_for_update()
+            list(chosen.values_list("pk", flat=True))
 
     def finish(self, erasure: ErasureScope) -> None:
-        if not erasure.ids_of("session"):
+        if not (erasure.ids_of("session") or erasure.ids_of("message")):
             return
+        for session in _sessions_to_change(erasure):
+            session.add_up()
+            session.save(
+                update_fields=["message_count", "token_count", "context_tokens"]
+            )
         for name, counted_rows in CORPORA.items():
             rows = counted_rows()
             statistics.rebuild(rows, project_id=erasure.project_id, name=name)

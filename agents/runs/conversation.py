@@ -6,19 +6,25 @@ of a run is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Collection, Iterator
 from typing import Any
+
+from django.db.models.functions import Substr
 
 from agents.models import AgentRun
 from agents.steps import AgentStep
 from common.caller import Caller
 from conversations.formats.message import ChatMessage, Part
 from conversations.messages.append import append, prepare
-from conversations.models import Session
+from conversations.models import Message, Session
+from conversations.queries import MessageQuerySet
 from projects import secret_policy
 from projects.models import Project
 
 SAFE_RESULT = 20_000  # characters of an observation
+# The external id of a message: `run <id> <part>`.
+NAME, QUESTION, UUID_LENGTH = "run ", "question", 36
 
 
 def find_session(run: AgentRun) -> Session | None:
@@ -37,7 +43,7 @@ def mask_said(project: Project, said: Any) -> Any:
 
 def append_question(run: AgentRun, session: Session, caller: Caller) -> None:
     question: Part = {"type": "text", "text": run.request["question"]}
-    message = ChatMessage("user", (question,), external_id=_name(run, "question"))
+    message = ChatMessage("user", (question,), external_id=_name(run, QUESTION))
     append(run.project, session, prepare(run.project, [message]), caller)
 
 
@@ -55,6 +61,17 @@ def append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
             ChatMessage("assistant", (answer,), external_id=_name(run, "answer"))
         )
     append(run.project, session, prepare(run.project, messages), caller)
+
+
+def find_outcomes(run_ids: Collection[uuid.UUID]) -> MessageQuerySet:
+    """Return the messages of the steps and the answers of these runs, in their sessions."""
+    sessions = AgentRun.objects.filter(pk__in=run_ids).exclude(session_id=None)
+    rows: MessageQuerySet = Message.objects.filter(
+        session__in=sessions.values("session_id"), external_id__startswith=NAME
+    )
+    named = rows.annotate(named_run=Substr("external_id", len(NAME) + 1, UUID_LENGTH))
+    of_runs: MessageQuerySet = named.filter(named_run__in=list(map(str, run_ids)))
+    return of_runs.exclude(external_id__endswith=f" {QUESTION}")
 
 
 def _step_messages(
@@ -84,4 +101,4 @@ def _step_messages(
 
 
 def _name(run: AgentRun, part: str) -> str:
-    return f"run {run.pk} {part}"
+    return f"{NAME}{run.pk} {part}"

@@ -30,6 +30,8 @@ class ErasureScope:
     selection: Mapping[str, Any] = field(default_factory=dict)
     ids: dict[str, set[uuid.UUID]] = field(default_factory=dict)
     descendants: dict[uuid.UUID, Descendant] = field(default_factory=dict)
+    # What a handler found with a slow search, by what it searched for.
+    found: dict[Any, Any] = field(default_factory=dict)
 
     def ids_of(self, kind: str) -> set[uuid.UUID]:
         return self.ids.get(kind, set())

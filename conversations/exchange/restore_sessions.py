@@ -184,7 +184,7 @@ def _store_session(
     for name in STATE:
         setattr(session, name, fields[name])
     session.last_seq = fields["last_seq"]
-    _add_up(session)
+    session.add_up()
     session.save()
     vectors.embed_messages_later(project.pk)
     vectors.embed_summaries_later(project.pk)
@@ -304,15 +304,6 @@ def _message_of(
     if fields["leaf_name"] is not None:
         row.leaf = _of_name(names, fields["leaf_name"], line)
     return row
-
-
-def _add_up(session: Session) -> None:
-    """Set the counts and sums of a session from its rows."""
-    visible = session.messages.visible()
-    session.message_count = visible.count()
-    session.token_count = visible.sum_tokens()
-    roots = session.summaries.without_parent()
-    session.context_tokens = visible.without_leaf().sum_tokens() + roots.sum_tokens()
 
 
 def _restore_pair(

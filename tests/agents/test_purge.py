@@ -4,14 +4,24 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.contrib.postgres.search import SearchQuery, SearchVector
+from django.db.models import Value
 from django.utils import timezone
 
 from agents.models import AgentRun, AgentTool, ToolSecret
-from conversations.models import Invocation, Session
+from conversations.models import (
+    Invocation,
+    Message,
+    MessageVector,
+    Session,
+    Summary,
+)
 from jobs import queue
+from jobs.models import Job
 from memories.models import Memory
 from projects import deletion
 from projects.models import Project
+from tests.agents.runs import facts, said
 from tests.agents.scripted_endpoint import say
 from tests.agents.test_facts import STAGING, SeedApi
 
@@ -116,6 +126,134 @@ def test_what_other_runs_were_told_of_a_purged_fact_is_masked(seed, project):
     assert told.answer.startswith("[purged]")
     assert Invocation.objects.get().result.startswith("[purged]")
     assert STAGING in str(untold.steps)
+
+
+class TestTheMessagesOfARunThatWasTold:
+    """The run was given a fact, and repeats it in a call, in its answer and in a summary."""
+
+    @pytest.fixture
+    def told(self, seed, model, run_jobs):
+        """Return the id of the fact, and the session, which has other messages too."""
+        self.ask(seed, model, "Final Answer: The sea is wide.", question="The sea?")
+        fact = seed.store(user="ann")["fact_id"]
+        call = json.dumps({"query": STAGING})
+        self.ask(
+            seed,
+            model,
+            f"Thought: Is it so that {STAGING}\nAction: RetrieveFacts\nArgs: {call}",
+            f"Final Answer: {STAGING}",
+            question="Which staging database is it?",
+        )
+        model.script_json(*[said(), facts()] * 2)
+        run_jobs()
+        assert MessageVector.objects.count() > 3
+        assert Message.objects.filter(text__contains=STAGING).count() == 3
+        session = Session.objects.get(key="chat")
+        summary = Summary.objects.create(
+            session=session,
+            project_id=session.project_id,
+            kind="leaf",
+            content=f"They say: {STAGING}",
+            tokens=9,
+            earliest_at=timezone.now(),
+            latest_at=timezone.now(),
+            first_seq=3,
+            last_seq=5,
+            message_count=3,
+            summarizer="extractive",
+            content_tsv=SearchVector(Value("they say staging")),
+        )
+        session.messages.filter(seq__gte=3, seq__lte=5).update(leaf=summary)
+        return fact, session
+
+    def ask(self, seed, model, *turns, question):
+        model.script(*map(say, turns))
+        body = {
+            "question": question,
+            "user": "ann",
+            "conversation_id": "chat",
+            "enable_memory": True,
+            "project_id": "alpha",
+        }
+        answer = seed.client.post("/api/v1/agents/react-mem", body)
+        assert answer.json()["status"] == "done", answer.json()
+
+    def test_no_message_and_no_summary_has_its_words(self, seed, told):
+        fact, session = told
+
+        answer = purge(seed, ids=[fact])
+
+        assert answer.status_code == 200, answer.json()
+        rows = list(session.messages.values())
+        assert STAGING not in str(rows)
+        assert "blue-2" not in str(rows)
+        assert not Summary.objects.exists()
+        assert not MessageVector.objects.filter(message__text__contains="[purged]")
+        lexemes = session.messages.filter(content_tsv=SearchQuery("blue-2"))
+        assert not lexemes.exists()
+
+    def test_the_others_stay_and_the_pairs_of_calls_and_results_match(self, seed, told):
+        fact, session = told
+
+        purge(seed, ids=[fact])
+
+        texts = list(session.messages.values_list("text", flat=True))
+        assert texts[:3] == [
+            "The sea?",
+            "The sea is wide.",
+            "Which staging database is it?",
+        ]
+        call, result = (each.parts[-1] for each in session.messages.all()[3:5])
+        assert (call["type"], result["type"]) == ("tool_call", "tool_result")
+        assert call["id"] == result["id"]
+        assert call["name"] == result["name"] == "RetrieveFacts"
+
+    def test_the_sums_of_the_session_are_those_of_its_messages(self, seed, told):
+        fact, session = told
+
+        purge(seed, ids=[fact])
+
+        session.refresh_from_db()
+        tokens = session.messages.sum_tokens()
+        assert session.message_count == 6
+        assert session.token_count == session.context_tokens == tokens
+
+    def test_the_session_goes_on_without_the_words(self, seed, told, model):
+        fact, _ = told
+        purge(seed, ids=[fact])
+
+        self.ask(seed, model, "Final Answer: I forgot.", question="Which one?")
+
+        assert STAGING not in model.prompts[-1]
+
+    def test_a_second_purge_finds_nothing_to_change(self, seed, told):
+        fact, _ = told
+        purge(seed, ids=[fact])
+
+        again = purge(seed, ids=[fact], dry_run=True)
+
+        assert "conversations_message" not in again.json()["counts"]
+
+
+def test_a_finished_job_forgets_the_call_that_a_person_allowed(seed, project):
+    fact = seed.store()["fact_id"]
+    told = make_run(project, memory={"facts": [fact]})
+    call = {"action": "Deploy", "arguments": {"to": STAGING}, "thought": STAGING}
+    job = Job.objects.create(
+        kind="agent_run",
+        key=str(told.pk),
+        project_id=project.pk,
+        args={"run_id": str(told.pk), "allowed": call},
+        state="done",
+        finished_at=timezone.now(),
+    )
+
+    purge(seed, ids=[fact])
+
+    job.refresh_from_db()
+    assert STAGING not in str(job.args)
+    assert job.args["run_id"] == str(told.pk)
+    assert job.args["allowed"]["action"] == "Deploy"
 
 
 def test_a_purge_of_a_fact_that_a_run_stored_itself_masks_its_steps(

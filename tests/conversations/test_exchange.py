@@ -221,7 +221,7 @@ class TestALostRace:
     """A part whose transaction fails is stored as a whole by the next import."""
 
     @pytest.mark.parametrize(
-        "name", ["_add_up", "AgentMemoryChange.objects.bulk_create"]
+        "name", ["Session.add_up", "AgentMemoryChange.objects.bulk_create"]
     )
     def test_the_import_says_so_and_the_next_one_stores_the_part_whole(
         self, copy_api, history, other_project, lines, tmp_path, monkeypatch, name
