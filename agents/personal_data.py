@@ -6,7 +6,6 @@ The tools and the secrets of a project are its owner's and stay.
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 from django.db.models import Q
@@ -15,6 +14,7 @@ from django.utils import timezone
 from ace.personal_data import RunUnfinished
 from agents.models import AgentRun, AgentTool, ToolSecret
 from agents.runs.conversation import find_outcomes
+from agents.runs.heartbeat import MAX_SILENCE
 from agents.runs.run_job import KIND
 from common.erasure.handlers import ErasableColumns, ErasureHandler, register, rows_of
 from common.erasure.redaction import json_redactor, redact
@@ -24,8 +24,6 @@ from conversations.models import Invocation
 from conversations.personal_data import owner_conditions
 from jobs.models import Job
 
-# A run whose process was not alive for so long is over, whatever its status says.
-SILENCE = timedelta(minutes=2)
 BY_OWNER = "what an owner set for the tools of a project"
 JSON = json_redactor("action", "call_id", "is_error", "is_history")
 
@@ -112,7 +110,7 @@ class AgentErasure(ErasureHandler):
         """Refuse the purge while a process still appends steps to a run of the purge."""
         chosen = AgentRun.objects.filter(pk__in=erasure.ids_of("agent_run"))
         locked = list(chosen.order_by("pk").select_for_update(no_key=True))
-        alive = timezone.now() - SILENCE
+        alive = timezone.now() - MAX_SILENCE
         at_work = AgentRun.RunStatus.RUNNING
         if any(run.status == at_work and run.alive_at > alive for run in locked):
             raise RunUnfinished(

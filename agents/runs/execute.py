@@ -15,6 +15,7 @@ from agents.loop.run_errors import AGENT_ERROR
 from agents.models import AgentRun
 from agents.recall.recall import recall
 from agents.recall.recalled_memory import RecalledMemory
+from agents.runs import heartbeat
 from agents.runs.agent_request import AgentRequest
 from agents.runs.callers import require_sender
 from agents.runs.conversation import find_session
@@ -47,15 +48,14 @@ def execute(
     """
     recorder = RunRecorder(run, caller)
     try:
-        require_sender(run, caller)
-        loop = run_loop(
-            _loop_input(
+        with heartbeat.beat(run):
+            require_sender(run, caller)
+            given = _loop_input(
                 run, caller, recorder, should_stop, allowed_call, forbidden_call
             )
-        )
-        for event in loop:
-            recorder.record(event)
-            yield event
+            for event in run_loop(given):
+                recorder.record(event)
+                yield event
     except GeneratorExit:
         _end(run, RunFinished(is_cancelled=True), caller)
         raise

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.db.models import Q
 from django.utils import timezone
 
 from agents.models import AgentRun
+from agents.runs.heartbeat import MAX_SILENCE
 from common import errors, locks
 from projects.models import Project
 
 MAX_RUNNING = 8  # runs of one project at the same time
 RETRY_AFTER = 5  # seconds
-# A run that has not been heard of for this long counts no more; see `interruption`.
-MAX_SILENCE = timedelta(minutes=20)
+# A run that has waited for a worker for so long has no place: the workers may be away.
+MAX_QUEUED = timedelta(minutes=20)
 
 
 class TooManyRuns(errors.Refusal):
@@ -30,11 +32,11 @@ def refuse_too_many(project: Project) -> None:
     transaction ends; take this lock before that of a run.
     """
     locks.lock_in_transaction(f"agent runs of {project.pk}")
-    status = AgentRun.RunStatus
-    running = AgentRun.objects.filter(
+    now, status = timezone.now(), AgentRun.RunStatus
+    runs = AgentRun.objects.filter(
+        Q(status=status.RUNNING, alive_at__gte=now - MAX_SILENCE)
+        | Q(status=status.QUEUED, alive_at__gte=now - MAX_QUEUED),
         project=project,
-        status__in=[status.QUEUED, status.RUNNING],
-        alive_at__gte=timezone.now() - MAX_SILENCE,
     )
-    if running.count() >= MAX_RUNNING:
+    if runs.count() >= MAX_RUNNING:
         raise TooManyRuns(retry_after=RETRY_AFTER)

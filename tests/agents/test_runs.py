@@ -13,7 +13,7 @@ from access import keys
 from access.models import ApiKey
 from agents.models import AgentRun
 from agents.recall import sources
-from agents.runs import background, follow, interruption
+from agents.runs import background, follow, heartbeat, interruption
 from common.caller import Role
 from common.ids import uuid7
 from conversations.models import AgentMemory, AgentMemoryChange, Message, Session
@@ -21,6 +21,7 @@ from jobs.models import Job
 from projects.models import Membership
 from tests.agents.scripted_endpoint import call, fail, say
 from tests.conversations.conftest import SessionApi
+from tests.faults.kill_replay import wait_for
 
 pytestmark = pytest.mark.django_db
 ANSWER = "Thought: I know it.\nFinal Answer: 42"
@@ -338,10 +339,11 @@ class TestAStream:
         assert set(stream) <= {None}
 
 
-def _wait_for_threads():
+def _wait_for_threads(name="agent-run"):
     for thread in threading.enumerate():
-        if thread.name == "agent-run":
+        if thread.name == name:
             thread.join(20)
+            assert not thread.is_alive()
 
 
 class TestInAJob:
@@ -657,3 +659,48 @@ def test_function_calling_works_over_the_same_route(api, model, project):
 
     assert body["answer"] == "It is 42."
     assert [step["action"] for step in body["steps"]] == ["RetrieveFacts"]
+
+
+@pytest.mark.django_db(transaction=True)
+class TestSignsOfLife:
+    """A model or a tool may be silent for longer than a dead process."""
+
+    @pytest.fixture
+    def run(self, project, monkeypatch):
+        monkeypatch.setattr(heartbeat, "INTERVAL", 0.01)
+        long_ago = timezone.now() - timedelta(hours=1)
+        return AgentRun.objects.create(project=project, agent_id="a", alive_at=long_ago)
+
+    def test_a_run_at_work_gives_signs_until_it_ends(self, run):
+        with heartbeat.beat(run):
+            assert wait_for(lambda: is_alive(run), seconds=20)
+
+        assert interruption.mark_interrupted() == 0
+        _wait_for_threads("agent-heartbeat")
+
+    def test_a_run_that_hangs_gives_none(self, run, monkeypatch):
+        monkeypatch.setattr(heartbeat, "LONGEST_STEP", -301.0)
+
+        with heartbeat.beat(run):
+            _wait_for_threads("agent-heartbeat")
+
+        assert interruption.mark_interrupted() == 1
+
+    def test_the_loop_gives_them_while_a_model_is_silent(self, api, model, monkeypatch):
+        monkeypatch.setattr(heartbeat, "INTERVAL", 0.01)
+        hold = threading.Event()
+        model.script(say(ANSWER, wait=hold))
+        stream = iter(ask(api, streaming=True).streaming_content)
+        next(stream)
+        AgentRun.objects.update(alive_at=timezone.now() - timedelta(hours=1))
+
+        assert wait_for(lambda: is_alive(AgentRun.objects.get()), seconds=20)
+
+        hold.set()
+        assert b'"content": "42"' in b"".join(stream)
+        _wait_for_threads()
+
+
+def is_alive(run):
+    run.refresh_from_db()
+    return run.alive_at > timezone.now() - heartbeat.MAX_SILENCE
