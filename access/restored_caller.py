@@ -8,15 +8,12 @@ from django.contrib.auth import get_user_model
 from django.db.models import Q
 
 from access.models import ApiKey
-from common import errors
 from common.caller import Caller, Role
 from projects.models import Membership
 
 
-class SenderRightsLost(errors.Forbidden):
-    """The key or the account that sent this work may no longer do it."""
-
-    code = "sender_rights_lost"
+class SenderRightsLost(Exception):
+    """The sender of earlier work may no longer do it; the message says why."""
 
 
 def restore_caller(
@@ -53,7 +50,7 @@ def restore_caller(
 
 
 def require_rights(caller: Caller, role: Role, project_id: uuid.UUID) -> None:
-    """Refuse if the key or the account of earlier work may no longer do it.
+    """Raise SenderRightsLost if the key or the account of earlier work may no longer do it.
 
     The key may be revoked, expired or gone since, or have another role or other projects.
     An operator, who has neither key nor account, is never refused.
@@ -65,7 +62,9 @@ def require_rights(caller: Caller, role: Role, project_id: uuid.UUID) -> None:
     else:
         return
     if not may:
-        raise SenderRightsLost
+        raise SenderRightsLost(
+            "The key or the account that sent this work may no longer do it."
+        )
 
 
 def _may_key(key_id: uuid.UUID, role: Role, project_id: uuid.UUID) -> bool:

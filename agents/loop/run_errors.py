@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from common import errors
 from common.text import secrets
 from inference.errors import (
     BadAnswer,
@@ -41,8 +40,8 @@ def out_of_time() -> RunError:
     return {"type": AGENT_TIMEOUT, "message": message}
 
 
-def sender_refusal(refusal: errors.Refusal) -> RunError:
-    return {"type": SENDER_REFUSED, "message": refusal.detail}
+def sender_refusal(reason: str) -> RunError:
+    return {"type": SENDER_REFUSED, "message": reason}
 
 
 def model_failure(error: InferenceError) -> RunError:

@@ -61,7 +61,7 @@ def execute(
         raise
     except SenderRightsLost as refusal:
         log.warning("agent_run_refused", run_id=str(run.pk))
-        end = RunFinished(error=run_errors.sender_refusal(refusal))
+        end = RunFinished(error=run_errors.sender_refusal(str(refusal)))
         _end(run, end, caller)
         yield end
     except RunEnded:
