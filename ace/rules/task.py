@@ -41,6 +41,8 @@ class ToolCall:
     raw_arguments: str = ""
     # Whether the service itself says that the result is somebody else's words.
     is_foreign: bool = False
+    # The folder in which the call ran, if the client said it.
+    cwd: str = ""
 
     @cached_property
     def arguments_text(self) -> str:
@@ -168,6 +170,7 @@ def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
         has_failed,
         raw_arguments,
         is_foreign=step.get("is_foreign") is True,
+        cwd=as_text(step.get("cwd")),
     )
 
 

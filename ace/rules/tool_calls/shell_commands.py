@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ace.rules.tool_calls import programs
@@ -32,12 +32,18 @@ class _Token:
 
 @dataclass(frozen=True)
 class SimpleCommand:
-    """One program with its arguments, and the files of its redirections."""
+    """One program with its arguments, and the files of its redirections.
+
+    `prefix` has the assignments and the wrappers before the program. `is_piped` says that
+    the program reads the output of another one.
+    """
 
     words: tuple[str, ...]
     writes: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+    is_piped: bool = False
 
     @property
     def program(self) -> str:
@@ -70,8 +76,8 @@ def parse(text: str) -> tuple[SimpleCommand, ...]:
 @lru_cache(maxsize=512)
 def _parse(text: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
     commands: list[SimpleCommand] = []
-    for tokens in _split(_tokens(_without_heredocs(text))):
-        simple = _unwrap(_to_simple(tokens))
+    for tokens, is_piped in _split(_tokens(_without_heredocs(text))):
+        simple = replace(_unwrap(_to_simple(tokens)), is_piped=is_piped)
         inner = simple.program in programs.SHELLS and len(simple.words) > 2
         if inner and depth < 2 and simple.words[1].startswith("-"):
             commands += _parse(simple.words[2], depth + 1)
@@ -119,15 +125,17 @@ def _tokens(text: str) -> Iterator[_Token]:
         yield _Token(word)
 
 
-def _split(tokens: Iterable[_Token]) -> Iterator[list[_Token]]:
+def _split(tokens: Iterable[_Token]) -> Iterator[tuple[list[_Token], bool]]:
+    """Yield the tokens of each simple command, and whether a pipe stands before them."""
     part: list[_Token] = []
+    is_piped = False
     for token in tokens:
         if token.operator and not set(token.text) & set("<>"):
-            yield part
-            part = []
+            yield part, is_piped
+            part, is_piped = [], token.text.strip() in ("|", "|&")
         else:
             part.append(token)
-    yield part
+    yield part, is_piped
 
 
 def _to_simple(tokens: list[_Token]) -> SimpleCommand:
@@ -155,7 +163,8 @@ def _unwrap(simple: SimpleCommand) -> SimpleCommand:
         or (len(words) < len(simple.words) and _is_wrapper_argument(words[0]))
     ):
         words = words[1:]
-    return SimpleCommand(words, simple.writes, simple.appends, simple.reads)
+    prefix = simple.words[: len(simple.words) - len(words)]
+    return replace(simple, words=words, prefix=prefix)
 
 
 def _is_wrapper_argument(word: str) -> bool:

@@ -1,0 +1,246 @@
+"""Tell whether a call failed, of which class the failure is, and how it is named."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from ace.rules.failures import error_line, lint_issues, masks, shell_words
+from ace.rules.failures.lint_issues import ReportedIssue
+from ace.rules.task import ToolCall
+from ace.rules.tool_calls import command_purpose, runner_reports
+
+
+class FailureKind(StrEnum):
+    """The classes of failures. Fixes are known of the first four only."""
+
+    LINT = "lint"
+    SHELL = "shell"
+    PATH = "path"
+    TOOL = "tool"
+    COMPILE = "compile"
+    ETIQUETTE = "etiquette"
+
+
+# The last two are about the code at hand and about the harness. A fix from another task
+# does not cure them.
+CURABLE = frozenset(
+    {FailureKind.LINT, FailureKind.SHELL, FailureKind.PATH, FailureKind.TOOL}
+)
+MAX_SIGNATURE = 500  # characters of the masked text of a signature
+MAX_SIGNATURES = 20  # distinct issues of one report
+
+PATH_ARGUMENTS = ("file_path", "path", "notebook_path", "filename", "file")
+HARNESS_TEXT = 400  # characters in which the harness says what it refuses
+_REFUSED = re.compile(
+    r"The user doesn't want to|\[Request interrupted|Permission to use [^\n]{0,400} denied"
+    r"|User (?:rejected|denied)|exec command rejected"
+)
+# The fixed texts with which a harness refuses a call.
+_ETIQUETTE = re.compile(
+    r"has not been read yet|String to replace not found|matches of the string to replace"
+    r"|No changes to make|(?:modified|changed) since (?:it was )?(?:last )?read"
+    r"|exceeds maximum allowed|InputValidationError|Sibling tool call errored|EISDIR"
+    r"|posix_spawn|did not appear verbatim|Multiple occurrences of old_str|No replacement was"
+    r"|apply_patch verification failed|Failed to find (?:expected lines|context)"
+)
+_MISSING = re.compile(
+    r"does not exist|no such file|not found|ENOENT|cannot find", re.IGNORECASE
+)
+_COMPILE = re.compile(
+    r"^(?:[\w./@-]{1,300}\.\w{1,5}:\d{1,7}:\d{1,5}:? (?!warning|note|info)\S"
+    r"|[\w./@-]{1,300}\.\w{1,5}:\d{1,7}: error\b|[\w./@-]{1,300}\(\d{1,7},\d{1,5}\): error"
+    r"|error\[E\d{1,5}\]|error: could not compile|[^\n]{0,300}\[build failed\])",
+    re.MULTILINE,
+)
+_TEST = re.compile(
+    r"^(?:[ \t]{0,20}--- FAIL|FAIL(?:ED)?\b|[ \t]{0,20}not ok \d|E   \S|Failures:|AssertionError"
+    r"|test result: FAILED|BUILD FAILED)",
+    re.MULTILINE,
+)
+_SYNTAX = re.compile(r"^[ \t]{0,20}SyntaxError:", re.MULTILINE)
+# Failures of the machine or of the project's environment, although a program states them.
+_ENVIRONMENT = re.compile(
+    r"ModuleNotFoundError|No module named|Cannot find (?:module|package)|command not found"
+    r"|cannot load such file|no required module provides package|updates to go\.mod needed"
+)
+# Of these, other machines of the project know nothing.
+_OF_MACHINE = re.compile(
+    r"command not found|No module named|Cannot find module|cannot load such file"
+)
+_COMPLAINT = re.compile(
+    r"^[^\n]{0,60}?(?:unknown (?:shorthand )?flag|unknown (?:command|option)|no such option"
+    r"|flag provided but not defined|unrecognized (?:option|argument)|invalid option"
+    r"|illegal option|command not found|unexpected argument)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"^(?:[^\n]{0,200}ERROR task failed|npm (?:ERR!|error)|make: \*\*\*"
+    r"|error: script [^\n]{0,200} exited|[^\n]{0,200}ELIFECYCLE|(?:fatal|error|Error): "
+    r"|(?:Process )?exit(?:ed)?(?: with)? (?:code|status):? [1-9]"
+    r"|Traceback \(most recent call last\))",
+    re.MULTILINE,
+)
+_INLINE_SCRIPT = re.compile(r"\s-[ce]\s|<<")
+_LINTER = re.compile(
+    r"\b(?:\w{0,30}lint\w{0,30}|ruff|flake8|clippy|rubocop|shellcheck|checkstyle|biome)\b"
+)
+_CD = re.compile(r"\bcd:.{0,200}(?:no such file|not a directory|cannot find)", re.I)
+_LINE_NUMBER = re.compile(r"\bline <n>:?\s{0,3}|:<n>\b")
+# `/`, `home` and the person: what the folders of one machine begin with.
+_HOME = re.compile(r"(?:/(?:home|Users)/[^/]{1,100}|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]{1,100})(?=[\\/]|$)")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FailureSignature:
+    """A failure as another task knows it again.
+
+    `line` is the line that states the error, with its values. `issue` is what a linter
+    found. `is_of_machine` says that the failure is a fact of one machine.
+    """
+
+    name: str
+    line: str
+    issue: ReportedIssue | None = None
+    is_of_machine: bool = False
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.name.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class FailedCall:
+    call: ToolCall
+    kind: FailureKind
+    signatures: tuple[FailureSignature, ...]
+
+
+def read(call: ToolCall, banners: Collection[str] = ()) -> FailedCall | None:
+    """Return the failure of a call; None if it succeeded or if a person refused it."""
+    kind = classify(call)
+    if kind is None:
+        return None
+    found: dict[str, FailureSignature] = {}
+    if kind in CURABLE:
+        for each in _sign(call, kind, banners):
+            found.setdefault(each.name, each)
+    return FailedCall(call, kind, (*found.values(),)[:MAX_SIGNATURES])
+
+
+def classify(call: ToolCall) -> FailureKind | None:
+    """Return the class of a failure; None if the call succeeded or a person refused it.
+
+    Not only the status decides, but also what a command printed: `| tail` hides an exit code.
+    """
+    if _REFUSED.match(call.result):
+        return None
+    text = error_line.edges(call.result)
+    if not (call.has_failed or _says_failure(call, text)):
+        return None
+    if _is_of_harness(call):
+        return FailureKind.ETIQUETTE
+    if call.command:
+        return _classify_command(call.command, text)
+    is_path = path_of(call) and _MISSING.search(text[:HARNESS_TEXT])
+    return FailureKind.PATH if is_path else FailureKind.TOOL
+
+
+def path_of(call: ToolCall) -> str:
+    """Return the file that a call of a tool names, or an empty text."""
+    if call.command:
+        return ""
+    named = (call.arguments.get(name) for name in PATH_ARGUMENTS)
+    return next((value for value in named if isinstance(value, str) and value), "")
+
+
+def machine_of(cwd: str) -> str:
+    """Return the home folder that stands for the machine, or an empty text."""
+    found = _HOME.match(cwd)
+    return found[0] if found else ""
+
+
+def _says_failure(call: ToolCall, text: str) -> bool:
+    if not call.command:
+        return False
+    if command_purpose.only_reads(call.command):
+        # What it reads may tell of failures; its own begins with the complaint.
+        return bool(_COMPLAINT.match(text))
+    return any(m.search(text) for m in (_COMPILE, _TEST, _COMPLAINT, _FAILED))
+
+
+def _is_of_harness(call: ToolCall) -> bool:
+    if call.command and not call.result.startswith("<tool_use_error>"):
+        return False
+    return bool(_ETIQUETTE.search(call.result[:HARNESS_TEXT]))
+
+
+def _classify_command(command: str, text: str) -> FailureKind:
+    counts = runner_reports.count_tests(text)
+    has_tests = bool(_TEST.search(text) or (counts and counts.failed))
+    if lint_issues.read(text):
+        return FailureKind.LINT
+    if _ENVIRONMENT.search(text) and not has_tests:
+        return FailureKind.SHELL
+    has_syntax = bool(_SYNTAX.search(text))
+    if has_syntax and _INLINE_SCRIPT.search(command):
+        return FailureKind.SHELL
+    if has_tests or has_syntax or _COMPILE.search(text):
+        return FailureKind.COMPILE
+    is_lint = _LINTER.search(command) and "task failed" in text
+    return FailureKind.LINT if is_lint else FailureKind.SHELL
+
+
+def _sign(
+    call: ToolCall, kind: FailureKind, banners: Collection[str]
+) -> Iterator[FailureSignature]:
+    if kind is FailureKind.LINT:
+        for issue in lint_issues.read(error_line.edges(call.result)):
+            line = f"{issue.rule}: {issue.message}"
+            yield _signature("lint", issue.name, line, issue=issue)
+        return
+    if kind is FailureKind.PATH:
+        path = path_of(call)
+        last = "/".join(PurePosixPath(path).parts[-2:])
+        yield _signature("path", f"{call.tool_name} {last}", path)
+        return
+    line = error_line.find(call.result, banners)
+    if not line:
+        return
+    if kind is FailureKind.TOOL:
+        masked = f"{call.tool_name}: {masks.mask_error(line)}"
+        yield _signature("tool", masked, line)
+    elif _CD.search(line):
+        yield _signature("shell", f"cd: {_why_not_there(call)}", line)
+    else:
+        speaker = shell_words.speaker(call.command, line)
+        masked = _LINE_NUMBER.sub("", masks.mask_error(line))
+        name = speaker.program if speaker else "shell"
+        is_of_machine = bool(_OF_MACHINE.search(line))
+        yield _signature("shell", f"{name}: {masked}", line, of_machine=is_of_machine)
+
+
+def _signature(
+    kind: str,
+    masked: str,
+    line: str,
+    *,
+    issue: ReportedIssue | None = None,
+    of_machine: bool = False,
+) -> FailureSignature:
+    name = f"{kind} {masked}"[:MAX_SIGNATURE]
+    return FailureSignature(name, line, issue, of_machine)
+
+
+def _why_not_there(call: ToolCall) -> str:
+    """Return why `cd` failed: the shell is in the folder already, or the folder is not there.
+
+    The two have opposite cures.
+    """
+    targets = shell_words.cd_targets(call.command)
+    is_inside = any(call.cwd.endswith(f"/{target}") for target in targets)
+    return "in the folder already" if is_inside else "no such folder"
