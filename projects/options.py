@@ -228,29 +228,74 @@ def _describe_names(schema: dict[str, Any]) -> None:
 
 
 class AgentSettings(SettingsSection):
-    """The agent with memory (seed 004, `agent-mem`); docs/agents.md."""
+    """The agent with memory (seed 004, `agent-mem`); docs/agents.md.
 
-    max_iterations: Annotated[int, Field(ge=1, le=100)] = 10
-    # The tokens of the working memory above which its oldest steps are condensed.
-    working_memory_threshold: Annotated[int, Field(ge=200, le=1_000_000)] = 2_000
-    # The last steps that stay verbatim.
-    keep_last_steps: Annotated[int, Field(ge=1, le=100)] = 4
-    fact_retrieval_top_k: Annotated[int, Field(ge=1, le=50)] = 5
-    episode_retrieval_top_k: Annotated[int, Field(ge=1, le=50)] = 3
-    enable_auto_fact_extraction: bool = True
-    enable_episode_recording: bool = True
-    additional_context: Annotated[str, Field(max_length=20_000)] = ""
-    # How the model names a tool: in words (seed 004), or by the endpoint's function calling.
-    protocol: Literal["text", "tools"] = "text"
-    # The most seconds of one run.
-    max_seconds: Annotated[int, Field(ge=5, le=3_600)] = 300
-    # The tokens of a prompt that memory and steps may take together; system text and
-    # question come on top.
-    token_budget: Annotated[int, Field(ge=500, le=1_000_000)] = 16_000
-    # Minutes of silence after which a conversation counts as ended.
-    conversation_timeout: Annotated[int, Field(ge=1, le=10_080)] = 30
-    # Days until a fact or an episode that no question has found is archived; None: never.
-    prune_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    The form of the console shows the descriptions.
+    """
+
+    max_iterations: Annotated[
+        int, Field(ge=1, le=100, description="Most steps of one run.")
+    ] = 10
+    working_memory_threshold: Annotated[
+        int,
+        Field(
+            ge=200,
+            le=1_000_000,
+            description="Tokens of the steps above which the oldest are condensed.",
+        ),
+    ] = 2_000
+    keep_last_steps: Annotated[
+        int, Field(ge=1, le=100, description="Last steps that are never condensed.")
+    ] = 4
+    fact_retrieval_top_k: Annotated[
+        int, Field(ge=1, le=50, description="Most facts that a run is given.")
+    ] = 5
+    episode_retrieval_top_k: Annotated[
+        int, Field(ge=1, le=50, description="Most episodes that a run is given.")
+    ] = 3
+    enable_auto_fact_extraction: Annotated[
+        bool, Field(description="Learn facts when a run or a conversation ends.")
+    ] = True
+    enable_episode_recording: Annotated[
+        bool, Field(description="Store a run that did a task as an episode.")
+    ] = True
+    additional_context: Annotated[
+        str, Field(max_length=20_000, description="Text of every prompt of the agent.")
+    ] = ""
+    protocol: Annotated[
+        Literal["text", "tools"],
+        Field(
+            description="How the model names a tool: in words (text), or by the "
+            "endpoint's function calling (tools)."
+        ),
+    ] = "text"
+    max_seconds: Annotated[
+        int, Field(ge=5, le=3_600, description="Most seconds of one run.")
+    ] = 300
+    token_budget: Annotated[
+        int,
+        Field(
+            ge=500,
+            le=1_000_000,
+            description="Tokens of a prompt for memory and steps together; the system "
+            "text and the question come on top.",
+        ),
+    ] = 16_000
+    conversation_timeout: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=10_080,
+            description="Minutes of silence after which a conversation has ended.",
+        ),
+    ] = 30
+    prune_after_days: Annotated[
+        Annotated[int, Field(ge=1, le=36_500)] | None,
+        Field(
+            description="Days until a fact or an episode that no question has found is "
+            "archived; empty means never."
+        ),
+    ] = None
     # The project's own templates, by name; the others come from `agents/prompt/templates`.
     templates: Annotated[
         dict[TemplateName, Annotated[str, Field(max_length=10_000)]],

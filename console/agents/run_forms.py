@@ -90,7 +90,9 @@ class AgentSettingsForm(ApplyMixin, forms.Form):
         )
         for name, field in AgentSettings.model_fields.items():
             if name not in NO_FIELDS:
-                self.fields[name] = _form_field(name, field.annotation, field.metadata)
+                form_field = _form_field(name, field.annotation, field.metadata)
+                form_field.help_text = field.description or ""
+                self.fields[name] = form_field
 
     def apply(self) -> str:
         """Store the settings, and return a sentence about it."""

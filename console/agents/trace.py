@@ -91,7 +91,7 @@ def _panel(title: str, ids: Iterable[str], rows: dict[str, Any]) -> Panel:
     listed = list(ids)
     return panels.table(
         title,
-        ["", "Date"],
+        ["Text", "Date"],
         ([_link(rows.get(each)), _date(rows.get(each))] for each in listed),
         empty="None.",
         most=MOST_GIVEN,
