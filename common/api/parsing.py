@@ -183,17 +183,8 @@ def refuse_constant(name: str) -> NoReturn:
 
 
 def refuse_depth(body: dict[str, Any]) -> None:
-    level: list[Any] = [body]
-    for _ in range(settings.BODY_DEPTH):
-        level = [
-            inner
-            for value in level
-            for inner in (value.values() if isinstance(value, dict) else value)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return
-    raise TooDeep(_depth_message())
+    if storable_json.is_deeper(body, settings.BODY_DEPTH):
+        raise TooDeep(_depth_message())
 
 
 def make_storable(body: dict[str, Any]) -> StorableJSON:

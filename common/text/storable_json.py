@@ -1,9 +1,11 @@
-"""Replace what PostgreSQL cannot store in the texts of a JSON value."""
+"""Find and replace what PostgreSQL cannot store in a JSON value."""
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from common.text import plain_text
 
@@ -18,6 +20,40 @@ class StorableJSON:
 
     value: Any
     replaced: tuple[str, ...] = ()
+
+
+def parse(text: str, *, levels: int) -> Any:
+    """Parse JSON; raise ValueError for what cannot be stored, such as NaN or 1e400.
+
+    A value with more than `levels` lists and objects in each other is refused too.
+    """
+    value = json.loads(text, parse_constant=_refuse, parse_float=_parse_real)
+    if is_deeper(value, levels):
+        raise ValueError(f"The value is nested deeper than {levels} levels.")
+    return value
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Return whether a value has more than this many lists and objects in each other."""
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _parse_real(digits: str) -> float:
+    return value if math.isfinite(value := float(digits)) else _refuse(digits)
+
+
+def _refuse(number: str) -> NoReturn:
+    raise ValueError(f"{number} cannot be stored.")
 
 
 def make_storable(value: Any) -> StorableJSON:

@@ -9,13 +9,15 @@ that reading the file again, or its longer successor, stores only what is new.
 from __future__ import annotations
 
 import heapq
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+
+from common.text import storable_json
 from conversations.formats import anthropic
 from conversations.formats.convert import name_results
 from conversations.formats.harness import read_refusal, split_harness
@@ -75,10 +77,13 @@ def _parse(
             continue
         counts.lines += 1
         try:
-            value = json.loads(text)
+            # Characters that PostgreSQL cannot store become U+FFFD, as in a request.
+            parsed = storable_json.parse(text, levels=settings.BODY_DEPTH)
+            storable = storable_json.make_storable(parsed)
         except (ValueError, RecursionError):
             counts.left_out["not JSON"] += 1
             continue
+        value = storable.value
         if not isinstance(value, dict):
             counts.left_out["no object"] += 1
             continue
@@ -88,6 +93,7 @@ def _parse(
             continue
         if isinstance(uuid, str):
             seen.add(uuid)
+        counts.replaced += len(storable.replaced)
         yield value
 
 

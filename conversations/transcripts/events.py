@@ -43,9 +43,13 @@ class TranscriptTask:
 
 @dataclass
 class TranscriptCounts:
-    """What was read, and what was left out with its reason; nothing is fatal."""
+    """What was read, and what was left out with its reason; nothing is fatal.
+
+    `replaced` are the texts in which U+FFFD replaces characters that cannot be stored.
+    """
 
     lines: int = 0
     messages: int = 0
     tasks: int = 0
+    replaced: int = 0
     left_out: Counter[str] = field(default_factory=Counter)

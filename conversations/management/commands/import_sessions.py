@@ -78,6 +78,11 @@ class Command(BaseCommand):
             f"{path.name}: {counts.messages} messages, {counts.tasks} tasks, {stored} "
             f"stored; of {counts.lines} lines left out: {left_out or 'none'}"
         )
+        if counts.replaced:
+            self.stdout.write(
+                f"{path.name}: in {counts.replaced} texts, characters that cannot be stored "
+                "became U+FFFD"
+            )
 
     def restore_file(
         self, path: Path, project: Project, options: dict[str, Any]

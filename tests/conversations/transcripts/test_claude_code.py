@@ -188,6 +188,42 @@ def test_the_command_stores_a_file_and_its_longer_successor_once(project, transc
     assert run(WORK) == 5
 
 
+@pytest.mark.parametrize("words", ["a\0b", "a \ud83d"], ids=["NUL", "half a surrogate"])
+def test_what_cannot_be_stored_becomes_a_replacement_character(
+    project, transcript, capsys, words
+):
+    lines = [
+        line(0, "user", words),
+        call(1, "c1", command=words),
+        result(2, "c1", words),
+    ]
+
+    call_command("import_sessions", transcript(lines), project=project.name)
+
+    rows = Session.objects.get(key=SESSION).messages.order_by("seq")
+    texts = [row.text for row in rows]
+    assert [text.count("\ufffd") for text in texts] == [1, 1, 1]
+    assert "in 3 texts, characters that cannot be stored" in capsys.readouterr().out
+
+
+def nest(depth):
+    return [nest(depth - 1)] if depth else []
+
+
+@pytest.mark.parametrize(
+    "share", [float("nan"), float("inf"), nest(300)], ids=["NaN", "Infinity", "deep"]
+)
+def test_a_line_with_a_value_that_cannot_be_stored_is_left_out(
+    project, transcript, capsys, share
+):
+    path = transcript([*WORK, call(5, "c2", share=share)])
+
+    call_command("import_sessions", path, project=project.name)
+
+    assert Session.objects.get(key=SESSION).message_count == len(WORK)
+    assert "left out: 1 not JSON" in capsys.readouterr().out
+
+
 def test_a_dry_run_stores_nothing(project, transcript, capsys):
     path = transcript(WORK)
 
