@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
+
+from common.text import storable_json
 from conversations.formats.message import (
     UNREADABLE,
     ChatMessage,
@@ -148,13 +150,18 @@ def _read_call(call: Any, position: int) -> Part:
 
 
 def _read_arguments(arguments: Any) -> Any:
-    """Return the value of arguments in JSON; a text that is no JSON stays a text."""
+    """Return the value of arguments in JSON.
+
+    A text that is no JSON, or whose value cannot be stored, stays a text.
+    """
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments)
+        value = storable_json.parse(arguments, levels=settings.BODY_DEPTH)
+        is_storable = storable_json.find_unstorable(value) is None
     except (ValueError, RecursionError):
         return arguments
+    return value if is_storable else arguments
 
 
 def _read_result(value: Mapping[str, Any]) -> Part:

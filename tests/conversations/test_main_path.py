@@ -303,6 +303,34 @@ def test_the_formats_come_back_as_they_were_sent(session_api):
     assert anthropic[2]["content"][0]["tool_use_id"] == "c1"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        r'{"x": "\ud83d"}',
+        r'{"x": "a\u0000b"}',
+        r'{"\u0000": 1}',
+        '{"x": NaN}',
+        '{"x": -Infinity}',
+        '{"x": 1e400}',
+        '{"x": %s}' % ("9" * 30),
+        "[" * 300 + "]" * 300,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_arguments_that_cannot_be_stored_stay_the_text_that_was_sent(
+    session_api, arguments
+):
+    function = {"name": "ls", "arguments": arguments}
+    called = {"id": "c1", "type": "function", "function": function}
+    sent = {"role": "assistant", "content": None, "tool_calls": [called]}
+    session_api.bootstrap()
+
+    session_api.append(sent)
+
+    assert session_api.history(format="openai") == [sent]
+    assert session_api.history()[0]["parts"][0]["name"] == "ls"
+
+
 def test_stats_of_an_unknown_session_are_zeros(session_api):
     answer = session_api.get("sessions/nobody/stats").json()
 
