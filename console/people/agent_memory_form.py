@@ -60,11 +60,6 @@ class AgentMemoryForm(ApplyMixin, forms.Form):
         text = self.cleaned_data["text"].strip()
         if not text:
             raise errors.Invalid(errors={"text": ["Write the constraint."]})
-        if len(text) > constraints.MAX_CHARACTERS:
-            most = (
-                f"A constraint has at most {constraints.MAX_CHARACTERS:,} characters."
-            )
-            raise errors.Invalid(errors={"text": [most]})
         constraints.add_constraint(self.pair, text, self.caller)
         return "The constraint is added."
 

@@ -14,6 +14,7 @@ from common.ids import uuid7
 from conversations import sources
 from conversations.agent_memory import changelog, danger_gate
 from conversations.agent_memory.pair import MemoryPair
+from conversations.agent_memory.texts import refuse_long
 from conversations.models import AgentMemory, AgentMemoryChange, Session
 
 MAX_CHARACTERS = 2_000  # of one constraint
@@ -66,8 +67,12 @@ def add_constraint(
     source: str = "user",
     session: Session | None = None,
 ) -> ConstraintList:
-    """Add a constraint and return all; only a user's word adds one."""
+    """Add a constraint and return all; only a user's word adds one.
+
+    Refuse a constraint that is too long, and one constraint too many.
+    """
     _require(pair, source, caller)
+    refuse_long("A constraint", text, MAX_CHARACTERS)
     danger_gate.refuse_danger(pair.project, text, caller)
     memory = pair.lock()
     if len(memory.constraints) >= MAX_CONSTRAINTS:

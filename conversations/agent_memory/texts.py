@@ -50,16 +50,26 @@ def set_text(
 ) -> VersionedText:
     """Replace the profile or the soul; the session named sees it at once.
 
-    Refuse with 409 if the agent memory no longer has the expected version.
+    Refuse a text that is too long, and with 409 if the agent memory no longer has the
+    expected version.
     """
     caller.require(Role.WRITER, pair.project.pk)
     sources.require_source(source, pair.project.pk, pair.user_id, caller)
+    refuse_long(f"A {scope}", text, MAX_CHARACTERS)
     danger_gate.refuse_danger(pair.project, text, caller)
     memory = pair.lock()
     if expected_version not in (None, memory.version):
         raise errors.StaleVersion
     _replace(memory, scope, text, source, session, caller)
     return VersionedText(text, memory.version)
+
+
+def refuse_long(name: str, text: str, most: int) -> None:
+    if len(text) > most:
+        sentence = (
+            f"{name} has at most {most:,} characters; this one has {len(text):,}."
+        )
+        raise errors.Invalid(sentence, errors={"text": [sentence]})
 
 
 @write

@@ -18,7 +18,6 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import PlainSerializer
-from conversations.agent_memory import texts
 from conversations.agent_memory.constraints import MAX_CONSTRAINTS
 from conversations.invocations.record import MAX_INVOCATIONS
 from conversations.messages.append import MAX_EXTERNAL_ID
@@ -119,10 +118,12 @@ class SwitchLine(PlainSerializer):
 
 
 class AgentMemoryLine(PlainSerializer):
+    """The notes of an agent about a user, however long; a write has a limit, a copy none."""
+
     user_id = LineText(max_length=255)
     agent_id = serializers.CharField(max_length=255, trim_whitespace=False)
-    profile = LineText(max_length=texts.MAX_CHARACTERS)
-    soul = LineText(max_length=texts.MAX_CHARACTERS)
+    profile = LineText()
+    soul = LineText()
     constraints = serializers.ListField(
         child=serializers.DictField(child=serializers.CharField()),
         max_length=MAX_CONSTRAINTS,

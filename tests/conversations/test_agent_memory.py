@@ -320,6 +320,25 @@ def test_the_tool_writes_searches_expands_and_rolls_back(api):
 
 
 @pytest.mark.parametrize(
+    ("action", "field", "most"),
+    [
+        ("profile_update", "content", 20_000),
+        ("soul_update", "content", 20_000),
+        ("constraint_add", "constraint_text", 2_000),
+    ],
+)
+def test_the_tool_refuses_a_text_that_the_routes_refuse(api, action, field, most):
+    api.bootstrap(user_id="42")
+
+    longest = tool(api, action=action, **{field: "x" * most})
+    longer = tool(api, action=action, **{field: "x" * (most + 1)})
+
+    assert (longest.status_code, longer.status_code) == (200, 400)
+    assert f"at most {most:,} characters" in longer.json()["detail"]
+    assert read(api, "profile")["version"] == 1
+
+
+@pytest.mark.parametrize(
     "path", ["compaction", "summaries", "memory-tool", "capabilities", "stats"]
 )
 def test_the_simple_store_refuses_what_it_cannot_do(api, project, path):

@@ -176,6 +176,17 @@ class TestARoundTrip:
             found = copy_api.post("sessions/search", query="missing token", mode=mode)
             assert found.json()["results"], mode
 
+    def test_texts_that_are_longer_than_a_write_may_be_are_kept(
+        self, copy_api, other_project, charlie, lines
+    ):
+        number, long = first_of(lines, "agent_memory"), "x" * 40_000
+        lines = edited(lines, number, profile=long, soul=long)
+
+        restore(other_project, lines, charlie)
+
+        memory = AgentMemory.objects.get(project=other_project)
+        assert (memory.profile, memory.soul) == (long, long)
+
 
 class TestRepetition:
     def test_a_second_import_stores_nothing(self, other_project, charlie, lines):
@@ -258,7 +269,7 @@ class TestRefusals:
             ("message", {"parts": [{"type": "zebra"}]}),
             ("message", {"parts": "zebra"}),
             ("message", {"leaf": "sum_0000000000000000"}),
-            ("agent_memory", {"profile": "x" * 20_001}),
+            ("agent_memory", {"profile": ["zebra"]}),
             ("change", {"scope": "zebra"}),
             ("end", {"type": "zebra"}),
         ],
