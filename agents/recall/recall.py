@@ -61,8 +61,8 @@ def read_memory(
 ) -> RecalledMemory:
     """Like `recall`, but record no exposure.
 
-    `token_budget` is that of the prompt, if it is not the project's; profile and soul take a
-    fifth of it each at most.
+    `token_budget` is that of the prompt, if it is not the project's; profile, soul and
+    constraints take a fifth of it each at most.
     """
     caller.require(Role.VIEWER, project.pk)
     user_id = _user_of(user, session, caller)

@@ -129,7 +129,10 @@ def read_notes(query: RecallQuery, token_budget: int) -> str:
     snapshot = snapshots.get_or_freeze(query.session, query.caller)
     if snapshot.version == 0:
         return ""  # nothing had been written
-    return preamble.build_preamble(query.session, token_budget, snapshot.version)
+    found = preamble.build_preamble(
+        query.session, token_budget, snapshot.version, token_budget
+    )
+    return found.text
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from django.utils.safestring import SafeString
 
 from common.admin import panels
 from common.caller import Caller
 from conversations.agent_memory.pair import MemoryPair
-from conversations.agent_memory.preamble import build_preamble
+from conversations.agent_memory.preamble import (
+    Preamble,
+    build_preamble,
+    no_preamble,
+)
 from conversations.assembly.assemble import AssembledContext, assemble
 from conversations.assembly.pairs import ContextMessage
 from conversations.models import Session
@@ -72,10 +78,10 @@ def preview_context(
     session: Session, budget: int, fresh_tail: int, caller: Caller, *, with_memory: bool
 ) -> ContextPreview:
     """Assemble a context without freezing the session's snapshot."""
-    system = (
-        build_preamble(session, budget, _version_of(session)) if with_memory else ""
-    )
-    found = assemble(session, budget, caller, fresh_tail=fresh_tail, system=system)
+    preamble: Callable[[int], Preamble] = no_preamble
+    if with_memory:
+        preamble = partial(build_preamble, session, budget, _version_of(session))
+    found = assemble(session, budget, caller, fresh_tail=fresh_tail, preamble=preamble)
     shown = found.messages[-MAX_SHOWN:]
     return ContextPreview(
         found,
@@ -84,7 +90,7 @@ def preview_context(
             ContextRow(each, panels.text_block(each.message.text, MAX_TEXT))
             for each in shown
         ],
-        panels.text_block(system),
+        panels.text_block(found.system),
         len(found.messages) - len(shown),
         budget,
     )

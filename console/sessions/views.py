@@ -28,6 +28,7 @@ from console.sessions.session_forms import (
     SessionActionForm,
     SessionListForm,
 )
+from conversations.assembly.assemble import Omission
 from conversations.messages import explore
 from conversations.messages.history import HistoryPage, read_history
 from conversations.models import Session, Summary
@@ -306,12 +307,18 @@ def _left_out_panel(found: context_preview.ContextPreview) -> Panel:
         "Left out",
         ["Messages", "Tokens", "Why"],
         (
-            [f"{each.from_seq:,} to {each.to_seq:,}", f"{each.tokens:,}", each.why]
+            [_range_of(each), f"{each.tokens:,}", each.why]
             for each in found.context.left_out
         ),
         empty="Nothing: the whole session fits, in its summaries and messages.",
         most=context_preview.MAX_SHOWN,
     )
+
+
+def _range_of(omission: Omission) -> str:
+    if not omission.to_seq:
+        return "before them"
+    return f"{omission.from_seq:,} to {omission.to_seq:,}"
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from common.caller import Caller, Role
+from conversations.agent_memory.preamble import Preamble, no_preamble
 from conversations.assembly.pairs import ContextMessage, drop_orphans, shorten_results
 from conversations.assembly.summary_element import escape_forgery, summary_element
 from conversations.compaction import boundary, context
@@ -24,7 +25,10 @@ WINDOW = 50  # items read first
 
 @dataclass(frozen=True)
 class Omission:
-    """A range of messages that the context leaves out, or shortens, and why."""
+    """A range of messages that the context leaves out, or shortens, and why.
+
+    The range of what stands in front of the messages is 0 to 0.
+    """
 
     from_seq: int
     to_seq: int
@@ -77,21 +81,23 @@ def assemble(
     caller: Caller,
     *,
     fresh_tail: int = context.FRESH_TAIL,
-    system: str = "",
+    preamble: Callable[[int], Preamble] = no_preamble,
 ) -> AssembledContext:
     """Build the context of a session within `budget` tokens.
 
     The last `fresh_tail` messages are always whole, even beyond the budget. Older messages
     and summaries are added, newest first, until one does not fit. If all of them fit,
     condensed summaries give way to what they were made of, as far as there is room.
-    `system` is counted in the budget.
+    `preamble` returns the system text, within the tokens that the tail leaves.
     """
     caller.require(Role.VIEWER, session.project_id)
     tail_rows = context.read_tail(context.visible_messages(session), fresh_tail)
     tail = [_of_message(row) for row in tail_rows]
     tail_tokens = sum(each.tokens for each in tail)
     start = tail_rows[0].seq if tail_rows else session.last_seq + 1
-    room = max(budget - estimate_tokens(system) - tail_tokens, 0)
+    room = max(budget - tail_tokens, 0)
+    front = preamble(room)
+    room -= estimate_tokens(front.text)
     taken, unread = _take_older(session, start, room, _last_user_seq(session))
     if unread is None:
         taken = _expand_summaries(taken, room - sum(unit.tokens for unit in taken))
@@ -100,14 +106,15 @@ def assemble(
     messages = drop_orphans(chosen)
     return AssembledContext(
         messages=messages,
-        tokens=sum(each.tokens for each in messages) + estimate_tokens(system),
+        tokens=sum(each.tokens for each in messages) + estimate_tokens(front.text),
         tail=Tail(tail_rows[0].seq if tail_rows else None, len(tail), tail_tokens),
         left_out=[
+            *_cut_notes(front),
             *_left_out(session, taken, unread, tail_rows),
             *_placeholders(taken),
             *_orphans(chosen, messages),
         ],
-        system=system,
+        system=front.text,
     )
 
 
@@ -266,6 +273,13 @@ def _parts_before(summary: Summary, start: int) -> Iterator[Message | Summary]:
             yield child
         else:
             yield from _parts_before(child, start)
+
+
+def _cut_notes(front: Preamble) -> list[Omission]:
+    """Describe the notes of the agent for which there is no room."""
+    if not front.left_out:
+        return []
+    return [Omission(0, 0, front.left_out, "soul, profile or constraints are cut")]
 
 
 def _left_out(

@@ -77,8 +77,12 @@ class TailOut(serializers.Serializer[Any]):
 
 
 class OmissionOut(serializers.Serializer[Any]):
-    from_seq = serializers.IntegerField(help_text="The first message that is left out.")
-    to_seq = serializers.IntegerField(help_text="The last message that is left out.")
+    from_seq = serializers.IntegerField(
+        help_text="The first message that is left out; 0 for soul, profile and constraints."
+    )
+    to_seq = serializers.IntegerField(
+        help_text="The last message that is left out; 0 for soul, profile and constraints."
+    )
     tokens = serializers.IntegerField(help_text="The tokens that are saved.")
     why = serializers.CharField(help_text="The reason.")
 

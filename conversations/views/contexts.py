@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
@@ -15,7 +16,11 @@ from common import errors
 from common.api.serializers import represent
 from common.caller import Role
 from conversations.agent_memory import snapshots
-from conversations.agent_memory.preamble import build_preamble
+from conversations.agent_memory.preamble import (
+    Preamble,
+    build_preamble,
+    no_preamble,
+)
 from conversations.assembly.assemble import assemble
 from conversations.compaction import compaction_need
 from conversations.compaction.compact import CompactionMode
@@ -61,17 +66,17 @@ class AssembleView(SessionView):
         data = self.body(forms.AssembleRequest)
         project, session = self.session(data, key, Role.VIEWER)
         budget = compaction_need.budget_of(project, session, data.get("token_budget"))
-        preamble = ""
+        preamble: Callable[[int], Preamble] = no_preamble
         if data["snapshot"]:
             require(project, self.caller, "session_snapshot_store")
             version = snapshots.get_or_freeze(session, self.caller).version
-            preamble = build_preamble(session, budget, version)
+            preamble = partial(build_preamble, session, budget, version)
         found = assemble(
             session,
             budget,
             self.caller,
             fresh_tail=data["fresh_tail"],
-            system=preamble,
+            preamble=preamble,
         )
         return Response(forms.write_context(found, data["format"]))
 

@@ -210,6 +210,35 @@ def test_a_context_has_the_texts_of_the_snapshot_in_front_and_cannot_be_forged(a
     assert context["tokens"] == sum(m["tokens"] for m in context["messages"])
 
 
+def test_many_constraints_keep_the_budget_and_the_newest_are_given(api):
+    api.bootstrap(user_id="42")
+    api.append(*talk(4))
+    for number in range(12):
+        text = f"Rule {number}. " + "Never do it & never say so. " * 40
+        api.post(f"{MEMORY}/constraints", text=text, **PAIR)
+
+    context = api.assemble(snapshot=True, token_budget=4_000)
+
+    content = context["messages"][0]["content"]
+    assert context["tokens"] <= 4_000
+    assert "Rule 11." in content
+    assert "Rule 0." not in content
+    assert "constraints are left out]" in content
+    (omission,) = context["left_out"]
+    assert (omission["from_seq"], omission["to_seq"]) == (0, 0)
+
+
+def test_without_room_beside_the_tail_there_are_no_notes(api):
+    api.bootstrap(user_id="42")
+    api.append(*talk(20))
+    put(api, "soul", "Be kind.")
+
+    context = api.assemble(snapshot=True, token_budget=300)
+
+    assert context["messages"][0]["role"] == "assistant"
+    assert context["left_out"][0]["why"] == "soul, profile or constraints are cut"
+
+
 def test_a_message_cannot_pass_for_a_summary(api):
     api.bootstrap()
     api.append(

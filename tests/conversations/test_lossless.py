@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
+from xml.etree import ElementTree
+
 import pytest
 from django.db.models import Sum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.caller import SYSTEM
+from conversations.agent_memory.constraints import add_constraint
+from conversations.agent_memory.pair import MemoryPair
+from conversations.agent_memory.preamble import build_preamble
+from conversations.agent_memory.texts import set_text
 from conversations.assembly.assemble import assemble
 from conversations.compaction import passes
 from conversations.compaction.compact import CompactionMode, compact
@@ -17,6 +25,7 @@ from conversations.messages.undo import hide_from, redact
 from conversations.models import Message, Session, Summary
 from conversations.sessions.lifecycle import SessionDraft, bootstrap
 from conversations.summarizers import ExtractiveSummarizer, StaticSummarizer
+from conversations.tokens import estimate_tokens
 
 pytestmark = pytest.mark.django_db
 WORDS = "The build failed because the token of step {} was missing."
@@ -144,10 +153,30 @@ def test_any_history_of_a_session_loses_nothing(project, steps):
         check(session)
 
 
+NUMBERS = itertools.count()
+# Letters, and characters whose escape is longer than they are.
+NOTE = st.text("ab <&é\n", max_size=20).map(lambda text: text * 60)
+
+
+def note(session, soul, profile, listed):
+    """Write the notes of a session's agent, and return their version."""
+    pair = MemoryPair.of_session(session)
+    set_text(pair, "soul", soul, SYSTEM)
+    set_text(pair, "profile", profile, SYSTEM)
+    for text in listed:
+        add_constraint(pair, text, SYSTEM)
+    return pair.find().version
+
+
+def element_of(preamble):
+    return preamble[preamble.index("<") :]
+
+
 @given(
     counts=st.lists(st.tuples(st.booleans(), st.integers(1, 30)), max_size=6),
     budget=st.integers(1, 3_000),
     tail=st.integers(0, 60),
+    notes=st.tuples(NOTE, NOTE, st.lists(NOTE.filter(str.strip), max_size=12)),
 )
 @settings(
     max_examples=40,
@@ -155,19 +184,27 @@ def test_any_history_of_a_session_loses_nothing(project, steps):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_a_context_keeps_its_budget_its_tail_and_its_pairs(
-    project, counts, budget, tail
+    project, counts, budget, tail, notes
 ):
     Summary.objects.all().delete()
     Message.objects.all().delete()
     Session.objects.all().delete()
-    session, _ = bootstrap(project, SessionDraft("main", agent_id="a"), SYSTEM)
+    # The changelog of the agents before cannot be deleted.
+    agent_id = f"a{next(NUMBERS)}"
+    session, _ = bootstrap(project, SessionDraft("main", agent_id=agent_id), SYSTEM)
     for is_call, count in counts:
         do(session, "calls" if is_call else "append", count)
         do(session, "incremental", None)
     session.refresh_from_db()
+    version = note(session, *notes)
+    preamble = partial(build_preamble, session, budget, version)
 
-    found = assemble(session, budget, SYSTEM, fresh_tail=tail)
+    found = assemble(session, budget, SYSTEM, fresh_tail=tail, preamble=preamble)
 
+    whole = build_preamble(session, 10**6, version, 10**6)
+    cut = sum(each.tokens for each in found.left_out if not each.to_seq)
+    assert estimate_tokens(found.system) + cut == estimate_tokens(whole.text)
+    assert not found.system or ElementTree.fromstring(element_of(found.system))
     assert found.tokens <= max(budget, found.tail.tokens)
     stored = list(session.messages.order_by("seq").values_list("seq", flat=True))
     shown = [each.seq for each in found.messages if each.seq is not None]
