@@ -194,6 +194,14 @@ def _path_texts(arguments: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _lines(arguments: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the lines that a call names; the last one only if it is not before the first."""
+    first, last = _named_lines(arguments)
+    if first is not None and last is not None and last < first:
+        return first, None
+    return first, last
+
+
+def _named_lines(arguments: Mapping[str, Any]) -> tuple[int | None, int | None]:
     view = arguments.get("view_range")
     if isinstance(view, list) and len(view) == 2:
         return _number(view[0]), _number(view[1])

@@ -84,9 +84,18 @@ def _file_name(text: str) -> str | None:
 
 
 def _covered_lines(text: str, start: int, end: int) -> tuple[int | None, int | None]:
-    hunks = list(_HUNK.finditer(text, start, end))
-    if not hunks:
-        return None, None
-    last = hunks[-1]
-    length = int(last["count"]) if last["count"] is not None else 1
-    return int(hunks[0]["start"]), int(last["start"]) + max(length, 1) - 1
+    """Return the first and the last line that the hunks of one file cover.
+
+    A hunk that begins before the one above it is of another file: the middle of a long diff
+    may be cut, and the header of that file with it.
+    """
+    first = last = None
+    begins = 0
+    for hunk in _HUNK.finditer(text, start, end):
+        if int(hunk["start"]) < begins:
+            break
+        begins = int(hunk["start"])
+        length = int(hunk["count"]) if hunk["count"] is not None else 1
+        first = begins if first is None else first
+        last = begins + max(length, 1) - 1
+    return first, last

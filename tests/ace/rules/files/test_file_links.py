@@ -132,6 +132,21 @@ class TestPatches:
 
         assert set(found.values()) == {"referenced"}
 
+    def test_the_hunk_of_another_file_whose_header_was_cut_does_not_count(self):
+        diff = (
+            "--- a/src/a.py\n+++ b/src/a.py\n@@ -706,2 +706,4 @@\n x\n"
+            "[9,000 characters left out]\n@@ -200,3 +220,4 @@\n y\n"
+        )
+
+        assert raw_links(result=diff) == [
+            file_paths.PathLink("src/a.py", "modified", 706, 709)
+        ]
+
+    def test_lines_of_a_call_in_the_wrong_order_are_only_the_first(self):
+        (link,) = raw_links(("view", {"path": "src/a.py", "view_range": [30, 10]}, ""))
+
+        assert (link.line_start, link.line_end) == (30, None)
+
     def test_a_diff_in_the_result_counts_with_its_lines(self):
         diff = (
             "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n"
