@@ -18,12 +18,22 @@ LAST_MARK = 0x1FFFF  # the blocks above hold ideographs, tags and private charac
 MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f" + "".join(
     filter(unicodedata.combining, map(chr, range(0x300, LAST_MARK + 1)))
 )
-_LONG_RUN = re.compile(f"([{MARKS}]{{{MAX_MARKS}}})[{MARKS}]+")
+LAST_BASIC = "\uffff"
+_BASIC = "".join(mark for mark in MARKS if mark <= LAST_BASIC)
+_FURTHER = "".join(mark for mark in MARKS if mark > LAST_BASIC)
+# `re` looks up a class of basic characters in a table. A class that has further characters
+# is a list of ranges that it tries one by one: on 12,800 characters, 25 ms instead of 0.4.
+_LONG_BASIC_RUN = re.compile(f"([{_BASIC}]{{{MAX_MARKS}}})[{_BASIC}]+")
+_MARK = f"(?:[{_BASIC}]|(?=[\U00010000-\U0001ffff])[{_FURTHER}])"
+_LONG_RUN = re.compile(f"({_MARK}{{{MAX_MARKS}}}){_MARK}+")
 
 
 def cut_marks(text: str) -> str:
     """Cut each run of combining marks to `MAX_MARKS`."""
-    return text if text.isascii() else _LONG_RUN.sub(r"\1", text)
+    if text.isascii():
+        return text
+    run = _LONG_RUN if max(text) > LAST_BASIC else _LONG_BASIC_RUN
+    return run.sub(r"\1", text)
 
 
 def normalise(text: str, form: Literal["NFC", "NFKC", "NFKD"] = "NFKC") -> str:

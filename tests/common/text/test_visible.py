@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.text import visible
-from common.text.normalise import MARKS, MAX_MARKS, normalise
+from common.text.normalise import MARKS, MAX_MARKS, cut_marks, normalise
 
 EVERY_CHARACTER = [chr(point) for point in range(sys.maxunicode + 1)]
 
@@ -20,6 +20,18 @@ class TestNormalise:
 
     def test_it_cuts_long_runs_of_marks(self):
         assert normalise("x" + "\u0316" * 50_000) == "x" + "\u0316" * MAX_MARKS
+
+    @pytest.mark.parametrize("mark", ["\u0316", "\U0001d165"])
+    @pytest.mark.parametrize("letter", ["x", "\u2026", "\U0001f600"])
+    def test_it_cuts_runs_of_basic_and_further_marks_after_any_letter(
+        self, letter, mark
+    ):
+        other = "\u0301"
+
+        cut = cut_marks(letter + mark * 40 + letter + (mark + other) * 40)
+
+        kept = (mark + other) * (MAX_MARKS // 2)
+        assert cut == letter + mark * MAX_MARKS + letter + kept
 
     def test_it_knows_every_character_that_becomes_a_mark(self):
         marks = set(MARKS)
