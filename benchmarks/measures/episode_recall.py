@@ -122,7 +122,8 @@ class EpisodeReplay:
         )
         given = [item.id for item in recalled.episodes]
         wanted = self._holders(failure)
-        ranked = self._rank(question, state)
+        was_given = not wanted.isdisjoint(given)
+        ranked = given if was_given or not wanted else self._rank(question, state)
         ranks = [at for at, pk in enumerate(ranked, 1) if pk in wanted]
         return RecalledRepair(
             session=session.name,
@@ -130,7 +131,7 @@ class EpisodeReplay:
             signatures=list(failure.known),
             question=question,
             state=state,
-            was_given=not wanted.isdisjoint(given),
+            was_given=was_given,
             rank=min(ranks, default=None),
             wanted=_describe(sorted(wanted)),
             given=_describe(given),

@@ -73,6 +73,12 @@ _COMPLAINT = re.compile(
     r"|illegal option|no such option|command not found|unexpected argument)",
     re.MULTILINE | re.IGNORECASE,
 )
+# How linters count the issues that they found.
+_ISSUES = re.compile(
+    r"^Found [1-9]\d* errors?\b|✖ [1-9]\d* problems? \([1-9]|\b[1-9]\d* offenses? detected"
+    r"|^[1-9]\d* issues?:$",
+    re.MULTILINE,
+)
 _TASK = re.compile(
     r"ERROR task failed|^npm (?:ERR!|error)|^make: \*\*\*|^error: script .* exited|ELIFECYCLE",
     re.MULTILINE,
@@ -119,7 +125,10 @@ def _says_failure(call: SessionCall) -> bool:
     if shell_command.is_only_reading(call.command):
         # What it reads may tell of failures; its own begins with the complaint.
         return bool(_COMPLAINT.match(call.result))
-    marks = (_COMPILE, _TEST, _COMPLAINT, _TASK, _EXIT, _EXCEPTION, _FATAL)
+    marks = (
+        *(_COMPILE, _TEST, _ISSUES),
+        *(_COMPLAINT, _TASK, _EXIT, _EXCEPTION, _FATAL),
+    )
     return any(mark.search(call.result) for mark in marks)
 
 

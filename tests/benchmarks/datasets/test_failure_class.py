@@ -19,6 +19,10 @@ def bash(command: str, result: str, *, is_error: bool = False) -> SessionCall:
     return SessionCall("1", "Bash", {"command": command}, result, is_error)
 
 
+RUFF = "F401 `os` imported but unused\n --> shop/a.py:1:8\n  |\n1 | import os\n"
+ESLINT = "src/cart.ts\n  3:5  error  'x' is never used  no-unused-vars\n"
+
+
 class TestClass:
     @pytest.mark.parametrize(
         ("command", "result", "kind"),
@@ -44,6 +48,8 @@ class TestClass:
             ("mypy .", "shop/cart.py:3: error: No [arg-type]", "compile and test"),
             ("make lint", "a.go:3:5: not checked (errcheck)", "lint"),
             ("ruff check .", "shop/a.py:3:5: E501 Line too long", "lint"),
+            ("ruff check .", f"{RUFF}\nFound 1 error.", "lint"),
+            ("npx eslint . | tail", f"{ESLINT}\n✖ 1 problem (1 error)", "lint"),
             ("python shop.py", "ModuleNotFoundError: No module named 'x'", "shell"),
             ("node shop.js", "Error: Cannot find module 'express'", "shell"),
             ("gh pr diff --stat | head", "unknown flag: --stat", "shell"),
