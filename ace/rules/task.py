@@ -41,6 +41,8 @@ class ToolCall:
     raw_arguments: str = ""
     # Whether the service itself says that the result is somebody else's words.
     is_foreign: bool = False
+    # Whether the client itself said how the call ended.
+    has_status: bool = False
     # The folder in which the call ran, if the client said it.
     cwd: str = ""
 
@@ -120,6 +122,12 @@ def parse(request: Mapping[str, Any]) -> Task:
     )
 
 
+def parse_failed_call(request: Mapping[str, Any]) -> ToolCall:
+    """Parse one call that has failed: {tool, arguments, error, cwd}."""
+    step = {**request, "result": request.get("error"), "is_error": True}
+    return _call(0, step)
+
+
 def _counted_source(request: Mapping[str, Any]) -> str:
     """Return whose word the feedback is, which may be less than what the sender claims."""
     return str(request.get("counted_as") or request.get("feedback_source") or "agent")
@@ -170,6 +178,7 @@ def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
         has_failed,
         raw_arguments,
         is_foreign=step.get("is_foreign") is True,
+        has_status=call_status.is_stated(step),
         cwd=as_text(step.get("cwd")),
     )
 

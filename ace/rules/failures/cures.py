@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ LINT_WINDOW, NEAR_WINDOW = 60, 8
 MIN_WORDS = 0.15
 MAX_REPAIRS = 50  # of one task
 MAX_TEXT = 400  # characters of a command or of code that are kept
+MAX_LINES = 6  # of code; longer edits rewrite something of their own
 MAX_CURE = 300  # characters of the name of a cure
 
 
@@ -100,11 +102,11 @@ def _by_edit(
     yield TaskRepair(
         failure=failure,
         signature=signature,
-        cure=chosen.kind,
-        failed=before,
-        worked=after,
+        cure=Edit(chosen.path, before, after).kind,
+        failed=before[:MAX_TEXT],
+        worked=after[:MAX_TEXT],
         fixed_index=later[end].index,
-        is_sayable=bool(issue.source),
+        is_sayable=bool(issue.source) and after.count("\n") < MAX_LINES,
     )
 
 
@@ -121,18 +123,23 @@ def _is_clean(
 
 
 def _changed_lines(edit: Edit, source: str) -> tuple[str, str]:
-    """Return the line of code with the lines that replaced it.
+    """Return the lines of an edit that changed at a line of code, before and after.
 
-    The lines that the edit keeps are left out of both.
+    Of a comment that was put above the line, both are shown.
     """
-    old, new = edit.old.splitlines(), edit.new.splitlines()
-    kept = {line.strip() for line in old} & {line.strip() for line in new}
-    before = [line.strip() for line in old if line.strip() not in kept]
-    after = [line.strip() for line in new if line.strip() not in kept]
-    return (
-        "\n".join(filter(None, before))[:MAX_TEXT] or source[:MAX_TEXT],
-        "\n".join(filter(None, after))[:MAX_TEXT],
+    old = [line.strip() for line in edit.old.splitlines()]
+    new = [line.strip() for line in edit.new.splitlines()]
+    at = next((n for n, line in enumerate(old) if source in line), 0)
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    changed = [block for block in blocks if block[0] != "equal"]
+    if not changed:
+        return source, source
+    _, start, end, new_start, new_end = min(
+        changed, key=lambda block: max(block[1] - at, at - block[2], 0)
     )
+    if start == end and end == at:  # lines were put above it
+        end, new_end = end + 1, new_end + 1
+    return "\n".join(old[start:end]), "\n".join(new[new_start:new_end])
 
 
 Later = Sequence[tuple[ToolCall, FailedCall | None]]

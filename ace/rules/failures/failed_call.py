@@ -85,6 +85,7 @@ _FAILED = re.compile(
     r"|Traceback \(most recent call last\))",
     re.MULTILINE,
 )
+_HIDES_EXIT_CODE = re.compile(r"[|;\n]|&\s*$")
 _INLINE_SCRIPT = re.compile(r"\s-[ce]\s|<<")
 _LINTER = re.compile(
     r"\b(?:\w{0,30}lint\w{0,30}|ruff|flake8|clippy|rubocop|shellcheck|checkstyle|biome)\b"
@@ -135,7 +136,8 @@ def read(call: ToolCall, banners: Collection[str] = ()) -> FailedCall | None:
 def classify(call: ToolCall) -> FailureKind | None:
     """Return the class of a failure; None if the call succeeded or a person refused it.
 
-    Not only the status decides, but also what a command printed: `| tail` hides an exit code.
+    What a command printed decides too where another program hides its exit code, as
+    `| tail` does.
     """
     if _REFUSED.match(call.result):
         return None
@@ -166,6 +168,8 @@ def machine_of(cwd: str) -> str:
 
 def _says_failure(call: ToolCall, text: str) -> bool:
     if not call.command:
+        return False
+    if call.has_status and not _HIDES_EXIT_CODE.search(call.command):
         return False
     if command_purpose.only_reads(call.command):
         # What it reads may tell of failures; its own begins with the complaint.

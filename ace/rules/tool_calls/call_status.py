@@ -79,6 +79,11 @@ def has_failed(
     return _read_text(result, is_run=kind == "run")
 
 
+def is_stated(step: Mapping[str, Any]) -> bool:
+    """Return whether the step itself says how the call ended."""
+    return _read_flags(step) is not None
+
+
 def _read_flags(step: Mapping[str, Any]) -> bool | None:
     for key in _FLAGS_OF_FAILURE:
         if isinstance(step.get(key), bool):
