@@ -25,6 +25,7 @@ REQUEST_FIELDS = (
     "feedback_source",
     "cited_entry_ids",
     "injected_entry_ids",
+    "session_id",
 )
 # Which caller may claim a source, for the note.
 _NEEDS = {

@@ -33,8 +33,9 @@ class AceRun(models.Model):
     # Whether the project believes the sender's reports (common.caller.Caller.attests_in).
     is_attested = models.BooleanField(default=False, db_default=False)
     # The request after its secrets were masked: {goal, result, feedback, tool_usage,
-    # outcome, feedback_source, cited_entry_ids, injected_entry_ids}. `counted_as` is the
-    # feedback_source that counts, if the sender may not claim the named one.
+    # outcome, feedback_source, cited_entry_ids, injected_entry_ids, session_id}.
+    # `counted_as` is the feedback_source that counts, if the sender may not claim the
+    # named one.
     request = models.JSONField()
     # {phase: {"status", "at", "took_ms", "error"}}, with the phases that have run.
     phases = models.JSONField(default=dict)
@@ -127,6 +128,83 @@ class Reflection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.outcome} by {self.outcome_source}"
+
+
+class ObservedRepair(models.Model):
+    """A failed call of a run, and what then cured it or did not.
+
+    Two failures have the same `signature` if they differ only in names, paths, numbers and
+    the like, and two repairs have the same `cure` if they changed the same.
+    """
+
+    class RepairKind(models.TextChoices):
+        LINT = "lint"
+        SHELL = "shell"
+        PATH = "path"
+        TOOL = "tool"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="repairs")
+    signature = models.CharField(max_length=64)
+    kind = models.CharField(max_length=8, choices=RepairKind)
+    cure = models.CharField(max_length=300, blank=True)
+    has_worked = models.BooleanField()
+    # The person behind the sender (common.caller.Caller.person).
+    person = models.CharField(max_length=32)
+    # The session of the run, or the run itself if it has none.
+    session = models.CharField(max_length=255)
+    # The digest of the machine if the failure is a fact of one machine, or else blank.
+    machine = models.CharField(max_length=32, blank=True)
+    # How often the run showed it.
+    times = models.PositiveSmallIntegerField(default=1)
+    # {tool, source, failed, worked, removed, added, is_sayable,
+    # leads_elsewhere, failed_call, fixed_call}: what is said of it (ace.fixes.record).
+    seen = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = FindingOfRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "signature", "run", "cure", "has_worked"],
+                name="repair_once_per_run",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=["lint", "shell", "path", "tool"]),
+                name="repair_kind_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.cure}"
+
+
+class BannerLine(models.Model):
+    """A line that looked like an error in a command that worked, in one session.
+
+    Only digests are stored. The errors of commands are not taken from such a line.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=32)
+    session = models.CharField(max_length=32)
+
+    objects = FindingOfRunQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "digest", "session"], name="banner_once_per_session"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.digest
 
 
 class Observation(models.Model):

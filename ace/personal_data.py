@@ -1,4 +1,4 @@
-"""In a purge, erase the requests, reflections and observations of finished tasks."""
+"""In a purge, erase the requests, reflections, observations and repairs of tasks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from typing import Any
 from django.utils import timezone
 
 from ace import run as runs
-from ace.models import AceRun, Observation, Reflection
+from ace.models import AceRun, BannerLine, Observation, ObservedRepair, Reflection
 from common import errors
 from common.caller import Caller
-from common.erasure.handlers import ErasableColumns, ErasureHandler, RowQuery, register
+from common.erasure.handlers import (
+    ErasableColumns,
+    ErasureHandler,
+    RowQuery,
+    register,
+    rows_of,
+)
 from common.erasure.redaction import columns_redactor, json_redactor, redact
 from common.erasure.references import rows_referencing
 from common.erasure.scope import ErasureScope
@@ -110,11 +116,24 @@ class RunErasure(ErasureHandler):
             deleted=("seen",),
             derived=("signature", "root_cause"),
         ),
+        ErasableColumns(
+            ObservedRepair,
+            rows_of(ObservedRepair, "run", "run"),
+            deleted=("seen",),
+            derived=("signature", "cure", "session", "machine"),
+        ),
+        ErasableColumns(
+            BannerLine, rows_of(BannerLine, "run", "run"), deleted=("digest", "session")
+        ),
     )
     no_text = {
         AceRun: {
             "agent_id": "names an agent",
             "actor": "names the key or account that reported",
+        },
+        ObservedRepair: {
+            "kind": NAME_OF_CODE,
+            "person": "a digest of the name of the key or account that reported",
         },
         Reflection: {
             **dict.fromkeys(("outcome", "outcome_source", "root_cause"), NAME_OF_CODE),

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ace.fixes import record
 from ace.models import AceRun, Reflection
 from ace.reflect import (
     by_model,
@@ -55,13 +56,14 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
         ),
         cited_entries=cited_entries.find(run.project, run.request, cited_entries.CITED),
     )
-    reflection = Reflection.objects.filter(run=run).first() or _create(run)
+    reflection = Reflection.objects.filter(run=run).first() or _create(run, caller)
     episode_lessons.write_lessons(run, reflection.lessons, caller)
     return _report(run.project, reflection)
 
 
-def _create(run: AceRun) -> Reflection:
+def _create(run: AceRun, caller: Caller) -> Reflection:
     task = tasks.parse(run.request)
+    record.store(run, task, caller)
     findings = _read_by_rules(run, task)
     model_lessons = by_model.reflect(run, task, findings)
     lessons = _lessons(task, findings, model_lessons)

@@ -1,0 +1,174 @@
+"""Store the repairs that a finished task shows, and the lines that are no errors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from ace.models import AceRun, BannerLine, ObservedRepair
+from ace.rules.failures import cures, error_line, failed_call, masks
+from ace.rules.failures.cures import TaskRepair
+from ace.rules.failures.failed_call import FailureKind
+from ace.rules.repairs import supply
+from ace.rules.repairs.call_repairs import Repair
+from ace.rules.task import Task, ToolCall
+from common.caller import Caller
+from common.db import write
+from memories.models import Memory
+from projects.models import Project
+
+# A line that stands in the successes of so many sessions says nothing about a failure.
+BANNER_SESSIONS = 3
+MAX_BANNERS = 100  # lines of one task
+MAX_TIMES = 1_000  # of one cure in one task
+KINDS_WITH_LINES = (FailureKind.SHELL, FailureKind.TOOL)
+
+
+@dataclass(frozen=True)
+class TaskLines:
+    """The digests of the lines of a task that may be banners.
+
+    `of_failures` maps the masked lines to their digests.
+    """
+
+    of_failures: Mapping[str, str]
+    of_successes: frozenset[str]
+
+
+def store(run: AceRun, task: Task, caller: Caller) -> None:
+    """Store the repairs of a run and its banners; a second call stores nothing new."""
+    lines = _read_lines(task)
+    repairs = cures.find(task, find_banners(run.project, lines.of_failures))
+    rows = _rows(run, task, repairs, caller)
+    new_banners = _new_banners(run, lines.of_successes)
+    if rows or new_banners:
+        _insert(rows, new_banners)
+
+
+def find_banners(project: Project, digests: Mapping[str, str]) -> frozenset[str]:
+    """Return those of the masked lines that stand in the successes of enough sessions."""
+    if not digests:
+        return frozenset()
+    known = _count_sessions(project, digests.values())
+    return frozenset(
+        line
+        for line, digest in digests.items()
+        if known.get(digest, 0) >= BANNER_SESSIONS
+    )
+
+
+def digest_lines(text: str) -> dict[str, str]:
+    """Return the masked lines of a result, with their digests."""
+    lines = map(masks.mask_error, error_line.clean_lines(text))
+    return {line: digest(line) for line in lines}
+
+
+def digest(text: str) -> str:
+    """Return a short name of a text: 32 hexadecimal digits."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def session_of(run: AceRun) -> str:
+    """Return the session of a run; a run of no known session is one of its own."""
+    memory: Memory | None = run.memory
+    named = str(run.request.get("session_id") or "")
+    if not named and memory:
+        of_scope = memory.scope_key if memory.scope_kind == "session" else ""
+        named = memory.created_in_session_id or of_scope
+    return (named or str(run.pk))[:255]
+
+
+def machine_of(cwd: str, caller: Caller) -> str:
+    """Return the digest of the machine on which a call ran.
+
+    Without a known folder, the caller's person stands for the machine.
+    """
+    return digest(failed_call.machine_of(cwd) or caller.person)
+
+
+@write
+def _insert(rows: list[ObservedRepair], banners: list[BannerLine]) -> None:
+    ObservedRepair.objects.bulk_create(rows, ignore_conflicts=True)
+    BannerLine.objects.bulk_create(banners, ignore_conflicts=True)
+
+
+def _read_lines(task: Task) -> TaskLines:
+    of_failures: dict[str, str] = {}
+    of_successes: dict[str, None] = {}
+    for call in task.calls:
+        kind = failed_call.classify(call)
+        if kind in KINDS_WITH_LINES:
+            of_failures |= digest_lines(call.result)
+        elif kind is None and call.command and not call.has_failed:
+            of_successes |= dict.fromkeys(error_line.find_banners(call.result))
+    return TaskLines(
+        of_failures, frozenset(map(digest, list(of_successes)[:MAX_BANNERS]))
+    )
+
+
+def _count_sessions(project: Project, digests: Iterable[str]) -> dict[str, int]:
+    rows = BannerLine.objects.filter(project=project, digest__in=set(digests))
+    counted = rows.order_by().values("digest").annotate(sessions=Count("pk"))
+    return dict(counted.values_list("digest", "sessions"))
+
+
+def _new_banners(run: AceRun, digests: frozenset[str]) -> list[BannerLine]:
+    if not digests:
+        return []
+    known = _count_sessions(run.project, digests)
+    session = session_of(run)
+    return [
+        BannerLine(project=run.project, run=run, digest=each, session=digest(session))
+        for each in sorted(digests)
+        if known.get(each, 0) < BANNER_SESSIONS
+    ]
+
+
+def _rows(
+    run: AceRun, task: Task, repairs: Iterable[TaskRepair], caller: Caller
+) -> list[ObservedRepair]:
+    """Return a row for each cure of each signature; the last of equal ones has the words."""
+    rows: dict[tuple[str, str, bool], ObservedRepair] = {}
+    for repair in repairs:
+        key = (repair.signature.digest, repair.cure, repair.has_worked)
+        before = rows[key].times if key in rows else 0
+        rows[key] = _row(run, task, repair, caller, times=min(before + 1, MAX_TIMES))
+    return list(rows.values())
+
+
+def _row(
+    run: AceRun, task: Task, repair: TaskRepair, caller: Caller, *, times: int
+) -> ObservedRepair:
+    signature, call = repair.signature, repair.failure.call
+    return ObservedRepair(
+        project=run.project,
+        run=run,
+        signature=signature.digest,
+        kind=repair.failure.kind,
+        cure=repair.cure,
+        has_worked=repair.has_worked,
+        person=caller.person,
+        session=session_of(run),
+        machine=machine_of(call.cwd, caller) if signature.is_of_machine else "",
+        times=times,
+        seen={
+            "tool": call.tool_name,
+            "source": signature.issue.source if signature.issue else "",
+            "failed": repair.failed,
+            "worked": repair.worked,
+            "removed": list(repair.removed),
+            "added": list(repair.added),
+            "is_sayable": repair.is_sayable,
+            "leads_elsewhere": _leads_elsewhere(call, task.calls[repair.fixed_index]),
+            "failed_call": call.index,
+            "fixed_call": repair.fixed_index,
+        },
+    )
+
+
+def _leads_elsewhere(failed: ToolCall, fixed: ToolCall) -> bool:
+    """Return whether the fix names another package, remote, host or index."""
+    return bool(supply.of_repair(Repair(failed, fixed, None, ())))
