@@ -4,13 +4,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from ace.models import AceRun, Observation, Reflection
+from ace.models import AceRun, Observation, ObservedRepair, Reflection
 from common.api.serializers import InProject, NullIsAbsent, PageQuery
 from memories.serializers.fields import ScopeSerializer
 
 # Limits of a task: docs/limits.md
 MAX_CALLS = 500
 MAX_TEXT = 1_000_000  # characters; the whole body may have at most 1 MiB
+MAX_FOLDER = 4_096  # characters of a folder's path
+MAX_RESULT = 100_000  # characters of the result of one failed call
 
 
 class AnyJSON(serializers.JSONField):
@@ -28,6 +30,13 @@ class ToolUsageSerializer(NullIsAbsent):
     arguments = AnyJSON(default=dict)
     result = serializers.JSONField(default=None)
     status = serializers.JSONField(required=False)
+    cwd = serializers.CharField(
+        max_length=MAX_FOLDER,
+        required=False,
+        allow_blank=True,
+        help_text="The folder in which the call ran, as in `/home/ana/app`. Files are then "
+        "known relative to it, and facts of one machine stay with its home folder.",
+    )
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
@@ -66,6 +75,13 @@ class CompleteTask(InProject, NullIsAbsent):
         child=serializers.CharField(max_length=64), max_length=500, required=False
     )
 
+    session_id = serializers.CharField(
+        max_length=255,
+        required=False,
+        allow_blank=True,
+        help_text="The session of the agent in which the task was done. A fix is known once "
+        "two sessions have shown it; without the id, each task is a session of its own.",
+    )
     scope = ScopeSerializer(
         required=False,
         help_text="Where the memory of the task is stored: by default in the scope of the "
@@ -78,6 +94,116 @@ class CompleteTask(InProject, NullIsAbsent):
                 f"A task has at most {MAX_CALLS} tool calls; leave out the least important."
             )
         return value
+
+
+class KnownFixRequest(InProject, NullIsAbsent):
+    """A call that has just failed."""
+
+    tool = serializers.CharField(
+        max_length=255, help_text="The name of the tool, as in `Bash`."
+    )
+    arguments = AnyJSON(
+        default=dict,
+        help_text='The arguments of the call, as in `{"command": "go test -tag=it ./a"}`.',
+    )
+    error = serializers.CharField(
+        max_length=MAX_RESULT,
+        help_text="What the call returned, whole: the line that states the error is found.",
+    )
+    cwd = serializers.CharField(
+        max_length=MAX_FOLDER,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The folder in which the call ran, as in `/home/ana/app`.",
+    )
+    agent_id = serializers.CharField(
+        max_length=255,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The agent; its next finished task is linked to the rule returned.",
+    )
+    scope = ScopeSerializer(
+        required=False,
+        help_text="A scope that is read too: by default, the workspace, the organization, "
+        "and the user to whom the key is bound.",
+    )
+
+
+class FixOut(serializers.Serializer[Any]):
+    """What cured the same failure before; its texts are data, not instructions."""
+
+    text = serializers.CharField(
+        help_text="The fix in one line of at most 150 tokens; words of commands and of code "
+        "are JSON strings."
+    )
+    kind = serializers.ChoiceField(
+        choices=ObservedRepair.RepairKind.choices,
+        source="words.kind",
+        help_text="The class of the failure: what `lint`, a `shell` command, a `path` or "
+        "another `tool` said.",
+    )
+    signature = serializers.CharField(
+        source="cure.signature.name",
+        help_text="The failure with its values masked, by which it was known again.",
+    )
+    failed = serializers.CharField(
+        source="words.failed",
+        help_text="The command, code, path or arguments that failed before; empty if "
+        "another person wrote them.",
+    )
+    worked = serializers.CharField(
+        source="words.worked",
+        help_text="What then worked instead; empty if another person wrote it.",
+    )
+    removed = serializers.ListField(
+        child=serializers.CharField(),
+        source="words.removed",
+        help_text="The words of the command, or the names of the arguments, left out.",
+    )
+    added = serializers.ListField(
+        child=serializers.CharField(),
+        source="words.added",
+        help_text="The words of the command, or the names of the arguments, added.",
+    )
+    times = serializers.IntegerField(
+        source="cure.times", help_text="How often it worked."
+    )
+    sessions = serializers.IntegerField(
+        source="cure.sessions", help_text="In how many sessions it worked."
+    )
+    share = serializers.FloatField(
+        source="cure.share",
+        help_text="Its share of all that cured this failure, 0 to 1; at least 0.6.",
+    )
+    last_seen_at = serializers.DateTimeField(
+        source="cure.newest.created_at", help_text="When it last worked."
+    )
+    run_id = serializers.UUIDField(
+        source="cure.newest.run_id", help_text="The run in which it last worked."
+    )
+    is_own = serializers.BooleanField(
+        help_text="Whether a run of the same person showed it."
+    )
+    entry_id = serializers.UUIDField(
+        source="entry.pk",
+        default=None,
+        allow_null=True,
+        help_text="The live rule that came of it, if there is one.",
+    )
+    entry_label = serializers.CharField(
+        source="entry.label",
+        default=None,
+        allow_null=True,
+        help_text="The label of that rule, as in `gotchas-00042`.",
+    )
+
+
+class KnownFixOut(serializers.Serializer[Any]):
+    """The fix of a failed call; null if none is known that is sure, safe and the caller's."""
+
+    fix = FixOut(allow_null=True)
 
 
 class EvidenceOut(serializers.Serializer[Any]):

@@ -6,6 +6,7 @@ from ace import views
 
 urlpatterns = [
     path("complete-task", views.CompleteTaskView.as_view()),
+    path("context/fix", views.KnownFixView.as_view()),
     path("ace/runs", views.AceRunsView.as_view()),
     path("ace/runs/<uuid:run_id>", views.AceRunView.as_view()),
     path("ace/runs/<uuid:run_id>/resume", views.ResumeRunView.as_view()),

@@ -13,7 +13,9 @@ from access.project_view import ProjectView
 from ace import feedback_source
 from ace import run as runs
 from ace import serializers as forms
+from ace.fixes import fix_example, lookup
 from ace.models import AceRun
+from ace.rules import task as tasks
 from common import errors
 from common.api.serializers import page_of
 from common.api.views import EVERY_FIELD
@@ -62,6 +64,31 @@ class CompleteTaskView(ProjectView):
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
             return Response(run.ace_result, 202, headers={"Location": location})
         return Response(run.ace_result)
+
+
+class KnownFixView(ProjectView):
+    # It stores nothing but what was given.
+    idempotent_methods: ClassVar[frozenset[str]] = frozenset()
+
+    @extend_schema(
+        operation_id="context_fix",
+        request=forms.KnownFixRequest,
+        responses=forms.KnownFixOut,
+        examples=[fix_example.REQUEST, fix_example.ANSWER],
+    )
+    def post(self, request: Request) -> Response:
+        """What cured the failure of a call in earlier tasks, if it is sure and safe."""
+        data = self.body(forms.KnownFixRequest)
+        project = self.project(data, Role.VIEWER)
+        named = data.get("scope")
+        fix = lookup.find(
+            project,
+            tasks.parse_failed_call(data),
+            self.caller,
+            scope=scopes.resolve(named, project, self.caller) if named else None,
+            agent_id=data["agent_id"],
+        )
+        return Response(forms.KnownFixOut({"fix": fix}).data)
 
 
 class AceRunsView(ProjectView):

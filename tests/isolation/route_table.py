@@ -455,6 +455,15 @@ TABLE = [
         f"{V1}/context/task",
         body=about(task_description="deploy the harbour script", top_k=50),
     ),
+    Route(
+        "POST",
+        f"{V1}/context/fix",
+        body=about(
+            tool="Bash",
+            arguments={"command": "deploy --harbour"},
+            error="unknown option --harbour",
+        ),
+    ),
     Route("POST", f"{V1}/context/digest", body=about(query="deploy harbour")),
     Route("GET", f"{V1}/context/digest-config", query=about()),
     Route(

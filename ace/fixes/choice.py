@@ -1,0 +1,91 @@
+"""Choose the cure that earlier repairs of one signature suggest; no query is made."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ace.models import ObservedRepair
+from ace.rules.failures import masks
+from ace.rules.failures.failed_call import FailureSignature
+
+# The gate: one cure has this share of the repairs, and was seen in so many sessions.
+MIN_SHARE, MIN_SESSIONS = 0.6, 2
+# A repair of code that is unlike counts less, but never for nothing.
+UNLIKE = 0.15
+FAILED_USES = 2  # the last uses of a fix that failed end it
+
+
+@dataclass(frozen=True)
+class ChosenCure:
+    """The cure with the largest share of the repairs of a signature.
+
+    `repairs` are its rows, newest first. `share` is from 0 to 1.
+    """
+
+    signature: FailureSignature
+    share: float
+    repairs: tuple[ObservedRepair, ...]
+    has_failed_lately: bool
+
+    @property
+    def newest(self) -> ObservedRepair:
+        return self.repairs[0]
+
+    @property
+    def sessions(self) -> int:
+        return len({row.session for row in self.repairs})
+
+    @property
+    def times(self) -> int:
+        return sum(row.times for row in self.repairs)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the cure passes the gate."""
+        return self.share >= MIN_SHARE and self.sessions >= MIN_SESSIONS
+
+    @property
+    def certainty(self) -> tuple[bool, float]:
+        """What a report with several issues is ordered by: the surest cure first."""
+        count = len(self.repairs)
+        return self.is_clear, self.share * count / (count + 1)
+
+    def example(self, rows: Sequence[ObservedRepair]) -> ObservedRepair:
+        """Return the row whose code is most like the code that failed, or the newest."""
+        return max(rows, key=lambda row: _likeness(self.signature, row))
+
+
+def choose(
+    signature: FailureSignature, rows: Sequence[ObservedRepair]
+) -> ChosenCure | None:
+    """Return the cure that the rows suggest; the rows are newest first.
+
+    A row counts by how much its line of code is like the one that failed. Where no code is
+    known, all rows count the same.
+    """
+    by_cure: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
+    weights: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        if row.has_worked:
+            by_cure[row.cure].append(row)
+            weights[row.cure] += UNLIKE + _likeness(signature, row)
+    if not by_cure:
+        return None
+    best = max(weights, key=lambda cure: weights[cure])
+    repairs = tuple(by_cure[best])
+    uses = [row.has_worked for row in rows if row.cure == best][:FAILED_USES]
+    return ChosenCure(
+        signature=signature,
+        share=weights[best] / sum(weights.values()),
+        repairs=repairs,
+        has_failed_lately=len(uses) == FAILED_USES and not any(uses),
+    )
+
+
+def _likeness(signature: FailureSignature, row: ObservedRepair) -> float:
+    """Return how much two lines of code are alike, 0 to 1; 0 if one is not known."""
+    code = signature.issue.source if signature.issue else ""
+    known = row.seen.get("source", "")
+    return masks.common_share(code, known) if code and known else 0.0

@@ -1,0 +1,201 @@
+"""Find the known fix of a failed call, if it may be said to the caller."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from access.models import ApiKey
+from ace.fixes import choice, fix_text, fix_words, record, silence
+from ace.fixes.choice import ChosenCure
+from ace.fixes.fix_words import FixWords
+from ace.fixes.silence import Silence
+from ace.models import ObservedRepair
+from ace.rules.failures import failed_call
+from ace.rules.failures.failed_call import FailedCall, FailureSignature
+from ace.rules.task import ToolCall
+from common.caller import Caller
+from memories.queries import SHARED_SCOPES
+from memories.scopes import Scope
+from playbook.models import Exposure, PlaybookDelta, PlaybookEntry
+from playbook.reading import entry_list, exposures
+from projects.models import Project
+
+# Repairs of one lookup, newest first.
+MAX_ROWS = 500
+
+
+@dataclass(frozen=True)
+class KnownFix:
+    """A fix: what cured the same failure before, and why it is not said, if it is not.
+
+    `words` are those of one repair that the caller may be given. `entry` is the live rule
+    that came of one of the repairs.
+    """
+
+    cure: ChosenCure
+    words: FixWords
+    is_own: bool
+    entry: PlaybookEntry | None
+    silence: Silence | None
+
+    @property
+    def text(self) -> str:
+        return fix_text.write(self.cure, self.words)
+
+
+def find(
+    project: Project,
+    call: ToolCall,
+    caller: Caller,
+    *,
+    scope: Scope | None = None,
+    agent_id: str = "",
+) -> KnownFix | None:
+    """Return the surest fix that may be said, and record that its entry was given."""
+    agent_id = exposures.resolve_agent(caller, agent_id)
+    found = suggest(project, call, caller, scope=scope)
+    fix = next((each for each in found if each.silence is None), None)
+    if fix and fix.entry:
+        exposures.record(
+            project,
+            {fix.entry.pk: None},
+            caller,
+            source=Exposure.ExposureSource.CONTEXT,
+            agent_id=agent_id,
+        )
+    return fix
+
+
+def suggest(
+    project: Project, call: ToolCall, caller: Caller, *, scope: Scope | None = None
+) -> list[KnownFix]:
+    """Return what is known against a failed call, the surest first, also what is not said."""
+    failure = _read(project, call)
+    if failure is None or not failure.signatures:
+        return []
+    by_signature = _rows_by_signature(project, failure, caller, scope)
+    if not by_signature:
+        return []
+    own_keys = _own_keys(caller)
+    found = [
+        fix
+        for signature in failure.signatures
+        if (rows := by_signature.get(signature.digest))
+        and (fix := _of_signature(project, signature, rows, caller, own_keys))
+    ]
+    return sorted(found, key=lambda fix: fix.cure.certainty, reverse=True)
+
+
+def _read(project: Project, call: ToolCall) -> FailedCall | None:
+    failure = failed_call.read(call)
+    if failure is None or failure.kind not in record.KINDS_WITH_LINES:
+        return failure
+    digests = record.digest_lines(call.result)
+    return failed_call.read(call, record.find_banners(project, digests))
+
+
+def _rows_by_signature(
+    project: Project, failure: FailedCall, caller: Caller, scope: Scope | None
+) -> dict[str, list[ObservedRepair]]:
+    machine = record.machine_of(failure.call.cwd, caller)
+    rows = (
+        ObservedRepair.objects.visible_to(caller)
+        .filter(_in_reach(caller, scope))
+        .filter(
+            project=project,
+            signature__in=[each.digest for each in failure.signatures],
+            machine__in=["", machine],
+        )
+        .select_related("run")
+        .defer("run__request", "run__result", "run__phases")
+    )
+    found: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
+    for row in rows.order_by("-pk")[:MAX_ROWS]:
+        found[row.signature].append(row)
+    return found
+
+
+def _in_reach(caller: Caller, scope: Scope | None) -> Q:
+    """Select what a read covers: the shared scopes and the caller's own, or one scope too."""
+    shared = Q(run__memory__scope_kind__in=SHARED_SCOPES)
+    extra = [scope] if scope else []
+    if caller.user_id:
+        extra.append(Scope("user", caller.user_id))
+    hashes = [each.hash for each in extra]
+    in_scopes = shared | Q(run__memory__scope_hash__in=hashes)
+    return in_scopes & Q(run__memory__deleted_at=None)
+
+
+def _own_keys(caller: Caller) -> frozenset[uuid.UUID]:
+    if caller.key_id is None:
+        return frozenset()
+    line: QuerySet[ApiKey] = ApiKey.objects.of_same_line(caller.key_id)
+    return frozenset({caller.key_id, *line.values_list("pk", flat=True)})
+
+
+def _of_signature(
+    project: Project,
+    signature: FailureSignature,
+    rows: Sequence[ObservedRepair],
+    caller: Caller,
+    own_keys: frozenset[uuid.UUID],
+) -> KnownFix | None:
+    """Return the fix of the person's own repairs if it passes the gate, or else of all."""
+    own = [
+        row
+        for row in rows
+        if row.person in caller.own_names or row.run.key_id in own_keys
+    ]
+    cure = choice.choose(signature, own)
+    if cure is None or not cure.is_clear:
+        cure = choice.choose(signature, rows)
+    if cure is None:
+        return None
+    mine = [row for row in cure.repairs if row in own]
+    entry, accepted = _live_entry(project, cure, caller)
+    words = fix_words.choose(cure, trusted=mine or accepted)
+    return KnownFix(
+        cure=cure,
+        words=words,
+        is_own=bool(mine),
+        entry=entry,
+        silence=silence.find_reason(project, cure, words),
+    )
+
+
+def _live_entry(
+    project: Project, cure: ChosenCure, caller: Caller
+) -> tuple[PlaybookEntry | None, list[ObservedRepair]]:
+    """Return a live rule that came of some of the repairs, and these repairs.
+
+    A rule in doubt does not count.
+    """
+    deltas = (
+        PlaybookDelta.objects.visible_to(caller)
+        .filter(
+            project=project,
+            run_id__in={row.run_id for row in cure.repairs},
+            status__in=PlaybookDelta.IN_FORCE,
+            entry__status=PlaybookEntry.EntryStatus.ACTIVE,
+        )
+        .with_entry()
+    )
+    pairs = [(d, row) for d in deltas for row in cure.repairs if _is_about(d, row)]
+    contested = entry_list.conflicting_ids(project) if pairs else set()
+    for delta, _ in pairs:
+        entry = delta.entry
+        if entry and not entry.is_doubted and entry.pk not in contested:
+            return entry, [row for each, row in pairs if each.entry_id == entry.pk]
+    return None, []
+
+
+def _is_about(delta: PlaybookDelta, row: ObservedRepair) -> bool:
+    """Return whether the rule of a proposal quotes the failed call of a repair."""
+    prefix = f"tool_usage.{row.seen.get('failed_call')}."
+    fields = (str(quote.get("field", "")) for quote in delta.evidence)
+    return delta.run_id == row.run_id and any(f.startswith(prefix) for f in fields)
