@@ -45,7 +45,7 @@ def promote_facts(session: Session) -> list[str]:
 
 
 def _useful_facts(session: Session) -> Iterator[Memory]:
-    scope = Scope("session", session.key)
+    scope = Scope("session", session.key, user=session.user_id)
     rows = Memory.objects.current().filter(project=session.project)
     facts = rows.in_scope(scope).filter(kind=Memory.Kind.FACT).order_by("pk")
     runs = AgentRun.objects.filter(
