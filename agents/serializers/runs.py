@@ -9,6 +9,7 @@ from rest_framework import serializers
 from agents.runs.agent_request import DEFAULT_GROUP, MAX_HISTORY, MAX_QUESTION
 from agents.serializers.answers import WithError
 from agents.serializers.in_collection import InCollection
+from conversations.serializers.sessions import UserField
 
 MAX_THOUGHT = 20_000  # characters of a field of a step
 MAX_STATE = 2_000  # characters
@@ -54,16 +55,15 @@ class AgentRequestIn(InCollection):
         max_length=MAX_HISTORY,
         help_text="Steps that the caller has run; they count as iterations.",
     )
-    user = serializers.CharField(
-        allow_blank=True,
+    user = UserField(
         default="",
-        max_length=255,
-        help_text="Whose memory is read and written; empty for the anonymous user.",
+        help_text="Whose memory is read and written; empty or 0 for the anonymous user.",
     )
     conversation_id = serializers.CharField(
         allow_blank=True,
         default="",
         max_length=200,
+        trim_whitespace=False,
         help_text="The conversation that the question belongs to; the key of its session.",
     )
     enable_memory = serializers.BooleanField(
@@ -186,11 +186,12 @@ class AgentRunOut(AgentResponseOut):
 
 
 class RunListQuery(InCollection):
-    user = serializers.CharField(
-        required=False, max_length=255, help_text="Only runs of this user."
-    )
+    user = UserField(required=False, help_text="Only runs of this user.")
     conversation_id = serializers.CharField(
-        required=False, max_length=200, help_text="Only runs of this conversation."
+        required=False,
+        max_length=200,
+        trim_whitespace=False,
+        help_text="Only runs of this conversation.",
     )
 
 
