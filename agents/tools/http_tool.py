@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ BODY_METHODS = {"POST", "PUT", "PATCH"}
 MAX_READ = MAX_BYTES + 4 * MAX_LENGTH
 MAX_FAILURE = 4_000  # characters that are passed on of an answer that is no 2xx
 MAX_URL = 8_000  # characters of an address with its arguments
+_SLASH = re.compile(r"[/\\]")
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,9 @@ def _fill_safely(template: str, arguments: Mapping[str, Any]) -> str:
     url = fill_url(template, arguments)
     fixed = urlsplit(template).path.split("/")
     for before, segment in zip(fixed, urlsplit(url).path.split("/"), strict=False):
-        if before != segment and unquote(segment) in ("", ".", ".."):
+        # A server may decode an encoded slash before it resolves the dots.
+        parts = _SLASH.split(unquote(segment))
+        if before != segment and (parts == [""] or {".", ".."} & set(parts)):
             raise ToolFailure(
                 f"An argument in the path of the address cannot be {unquote(segment)!r}."
             )

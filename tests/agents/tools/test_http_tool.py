@@ -37,7 +37,9 @@ class TestARequest:
             "/users/a%2Fb%3Fc%3Dd%23e/notes?about=x%26admin%3D1%20%C3%A9"
         )
 
-    @pytest.mark.parametrize("value", ["..", ".", "", "%2e%2e"])
+    @pytest.mark.parametrize(
+        "value", ["..", ".", "", "%2e%2e", "../x", "a/../b", "..\\x", "a/.."]
+    )
     def test_an_argument_cannot_climb_out_of_its_folder(self, tools_api, server, value):
         url = f"{server.url}/users/{{user}}/notes"
         tools_api.put_http("notes", url, arguments=["user"])
