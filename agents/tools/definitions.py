@@ -136,6 +136,7 @@ def _save(tool: AgentTool, fields: Mapping[str, Any], caller: Caller) -> AgentTo
         name: value for name, value in fields["definition"].items() if value is not None
     }
     refuse_faults(tool)
+    _refuse_names_that_meet(tool)
     rows = AgentTool.objects.filter(project=tool.project_id)
     if is_new and rows.count() >= MAX_TOOLS:
         raise TooManyTools
@@ -143,6 +144,24 @@ def _save(tool: AgentTool, fields: Mapping[str, Any], caller: Caller) -> AgentTo
     tool.save()
     _audit(caller, "agent_tool.put", tool, before=before, after=_state_of(tool))
     return tool
+
+
+def _refuse_names_that_meet(tool: AgentTool) -> None:
+    """Refuse a server whose tools could have the names of another server's tools.
+
+    A tool of a server has the server's name and `_` in front, so the tool `b_c` of the server
+    `a` would have the name of the tool `c` of the server `a_b`.
+    """
+    if tool.kind != AgentTool.ToolKind.MCP:
+        return
+    servers = AgentTool.objects.filter(
+        project=tool.project_id, kind=AgentTool.ToolKind.MCP
+    ).exclude(pk=tool.pk)
+    for other in servers.values_list("name", flat=True):
+        shorter, longer = sorted((f"{tool.name}_", f"{other}_"), key=len)
+        if longer.casefold().startswith(shorter.casefold()):
+            message = f"Its tools could have the names of those of {other}; rename it."
+            raise errors.Invalid(errors={"name": [message]})
 
 
 def _state_of(tool: AgentTool) -> dict[str, Any]:

@@ -206,6 +206,15 @@ class TestFaults:
 
         assert {"arguments", "definition.method"} <= found.keys()
 
+    @pytest.mark.parametrize(("first", "second"), [("a", "a_b"), ("A_b", "a")])
+    def test_tools_of_two_servers_cannot_have_one_name(self, tools_api, first, second):
+        server = {"kind": "mcp", "arguments": [], "definition": {"url": URL}}
+        tools_api.put(first, **server)
+
+        assert "name" in refusal(tools_api, name=second, **server)
+        tools_api.put("ab", **server)
+        tools_api.put(first, **server)
+
     @pytest.mark.parametrize("mode", ["mask", "allow"])
     def test_a_secret_in_a_header_is_refused(self, tools_api, project, mode):
         project.settings = {"secrets": mode}
