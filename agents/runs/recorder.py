@@ -49,6 +49,8 @@ class RunRecorder:
         given, before = recalled.to_dict(), self.run.memory
         for tier in ("facts", "episodes", "entries", "invocations"):
             given[tier] = list(dict.fromkeys([*before.get(tier, ()), *given[tier]]))
+        known = [each for each in (before.get("error"), given["error"]) if each]
+        given["error"] = "; ".join(known) or None
         self._update(memory=given)
 
     def record(self, event: AgentEvent) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
+
+import structlog
+from django.db import transaction
 
 from access import idempotency
 from agents.models import AgentRun
@@ -15,10 +20,15 @@ from common.caller import Caller, Role
 from common.db import write
 from conversations.invocations.record import AGENT, begin_conversation
 from conversations.invocations.switch import is_memory_on
+from conversations.messages.append import TooManyMessages
 from conversations.models import Session
-from conversations.sessions.lifecycle import resolve_user
+from conversations.sessions.lifecycle import TooManySessions, resolve_user
 from projects import model_access, secret_policy
 from projects.models import Project
+
+R = TypeVar("R")
+
+log = structlog.get_logger(__name__)
 
 
 class NoLanguageModel(errors.Refusal):
@@ -97,14 +107,14 @@ def _store(
         assert earlier  # `claim` waits for a transaction that claims the same key
         return earlier, False
     refuse_too_many(project)
-    session = _begin_session(project, request, run, caller)
+    session = _unless_full(run, lambda: _begin_session(project, request, run, caller))
     run.session_id = session.pk if session else None
     run.has_memory = request.enable_memory and is_memory_on(
         project, request.user, session
     )
-    run.save(force_insert=True)
     if session and run.has_memory:
-        append_question(run, session, caller)
+        _unless_full(run, lambda: append_question(run, session, caller))
+    run.save(force_insert=True)
     trail.record(
         caller,
         "agent.run",
@@ -114,6 +124,17 @@ def _store(
         agent=run.agent_id,
     )
     return run, True
+
+
+def _unless_full(run: AgentRun, store: Callable[[], R]) -> R | None:
+    """Store a part of a conversation; without room the run goes on, and says so."""
+    try:
+        with transaction.atomic():
+            return store()
+    except (TooManySessions, TooManyMessages) as refusal:
+        log.warning("agent_messages_refused", run_id=str(run.pk), code=refusal.code)
+        run.memory = {"error": f"The conversation is not stored: {refusal.detail}"}
+        return None
 
 
 def _begin_session(

@@ -14,9 +14,13 @@ from access.models import ApiKey
 from agents.models import AgentRun
 from agents.recall import sources
 from agents.runs import background, follow, heartbeat, interruption
-from common.caller import Role
+from common.caller import SYSTEM, Role
 from common.ids import uuid7
+from conversations.formats.message import ChatMessage
+from conversations.messages import append
 from conversations.models import AgentMemory, AgentMemoryChange, Message, Session
+from conversations.sessions import lifecycle
+from conversations.sessions.lifecycle import SessionDraft
 from jobs.models import Job
 from projects.models import Membership
 from tests.agents.scripted_endpoint import call, fail, say
@@ -159,6 +163,26 @@ class TestSecrets:
         assert not AgentRun.objects.exists()
 
 
+class TestNobody:
+    def test_the_user_0_is_the_anonymous_user(self, api, model):
+        for key in ("visitor-1", "visitor-2"):
+            model.script(say(ANSWER))
+            body = ask(api, user=0, enable_memory=True, conversation_id=key).json()
+            assert body["status"] == "done"
+
+        assert set(AgentRun.objects.values_list("user_id", flat=True)) == {""}
+        assert set(Session.objects.values_list("user_id", flat=True)) == {""}
+        listed = api.get("agents/runs", user="0").json()
+        assert len(listed["results"]) == 2
+
+    def test_a_conversation_is_named_to_the_letter(self, api, model):
+        model.script(say(ANSWER))
+
+        ask(api, enable_memory=True, conversation_id=" a ")
+
+        assert Session.objects.get().key == " a "
+
+
 class TestRefusals:
     def test_without_a_model_it_says_what_to_set(self, api, settings):
         settings.LANGUAGE_PROVIDER = "none"
@@ -239,6 +263,24 @@ class TestRefusals:
 
         assert (body["status"], body["answer"]) == ("done", "42")
         assert body["memory"]["error"].startswith("facts: AttributeError")
+
+    @pytest.mark.parametrize("most", ["sessions_per_user", "messages_per_session"])
+    def test_a_conversation_without_room_does_not_fail_the_answer(
+        self, api, model, project, most
+    ):
+        project.settings = {"conversations": {most: 1}}
+        project.save()
+        draft = SessionDraft("full", "react-mem")
+        session, _ = lifecycle.bootstrap(project, draft, SYSTEM)
+        words = ChatMessage("user", ({"type": "text", "text": "One."},))
+        append.append(project, session, append.prepare(project, [words]), SYSTEM)
+        model.script(say(ANSWER))
+        key = "full" if most == "messages_per_session" else "another"
+
+        body = ask(api, enable_memory=True, conversation_id=key).json()
+
+        assert (body["status"], body["answer"]) == ("done", "42")
+        assert body["memory"]["error"].startswith("The conversation is not stored")
 
     def test_a_failure_of_ours_ends_the_run_too(self, api, model, monkeypatch):
         def explode(*args, **kwargs):
