@@ -196,7 +196,8 @@ def _command_repair(
         removed=change.removed,
         added=change.added,
         has_worked=has_worked,
-        is_sayable=bool(change.name)
+        is_sayable=signature.is_telling
+        and bool(change.name)
         and (is_named or not change.is_swap)
         and not change.has_absolute_path,
     )
@@ -254,7 +255,7 @@ def _by_arguments(
                 removed=removed,
                 added=added,
                 has_worked=failed is None,
-                is_sayable=bool(cure),
+                is_sayable=signature.is_telling and bool(cure),
             )
         if failed is None:
             return

@@ -73,6 +73,11 @@ def find(text: str, banners: Collection[str] = ()) -> str:
     return lines[-1] if lines else ""
 
 
+def is_error(line: str) -> bool:
+    """Return whether a line is of a known kind, and not only the last one of a result."""
+    return bool(_EXCEPTION.match(line) or _ANY_KIND.search(line))
+
+
 def find_banners(text: str) -> Iterator[str]:
     """Yield the masked lines of a success that could be taken for an error."""
     if not _has_hint(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 
@@ -86,11 +86,22 @@ _FAILED = re.compile(
     re.MULTILINE,
 )
 _HIDES_EXIT_CODE = re.compile(r"[|;\n]|&\s*$")
+# How linters count what they found.
+_COUNTED = re.compile(
+    r"^Found [1-9]\d{0,6} errors?\b|✖ [1-9]\d{0,6} problems? \([1-9]|\b[1-9]\d{0,6} offenses? detected"
+    r"|^[1-9]\d{0,6} issues?:$",
+    re.MULTILINE,
+)
 _INLINE_SCRIPT = re.compile(r"\s-[ce]\s|<<")
 _LINTER = re.compile(
     r"\b(?:\w{0,30}lint\w{0,30}|ruff|flake8|clippy|rubocop|shellcheck|checkstyle|biome)\b"
 )
 _CD = re.compile(r"\bcd:.{0,200}(?:no such file|not a directory|cannot find)", re.I)
+# Any path that is missing has this name.
+_BARE_MISSING = re.compile(
+    r"(?:: |^shell \S{1,60} )(?:\(?\w{1,20}\)?:){0,2}\s?(?:\S{1,200}: )?no such (?:file or directory|folder)(?:: \S{1,200})?$",
+    re.IGNORECASE,
+)
 _LINE_NUMBER = re.compile(r"\bline <n>:?\s{0,3}|:<n>\b")
 # `/`, `home` and the person: what the folders of one machine begin with.
 _HOME = re.compile(r"(?:/(?:home|Users)/[^/]{1,100}|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]{1,100})(?=[\\/]|$)")  # fmt: skip
@@ -101,13 +112,15 @@ class FailureSignature:
     """A failure as another task knows it again.
 
     `line` is the line that states the error, with its values. `issue` is what a linter
-    found. `is_of_machine` says that the failure is a fact of one machine.
+    found. `is_of_machine` says that the failure is a fact of one machine, and `is_telling`
+    that the name says enough to know it again.
     """
 
     name: str
     line: str
     issue: ReportedIssue | None = None
     is_of_machine: bool = False
+    is_telling: bool = True
 
     @property
     def digest(self) -> str:
@@ -174,7 +187,7 @@ def _says_failure(call: ToolCall, text: str) -> bool:
     if command_purpose.only_reads(call.command):
         # What it reads may tell of failures; its own begins with the complaint.
         return bool(_COMPLAINT.match(text))
-    return any(m.search(text) for m in (_COMPILE, _TEST, _COMPLAINT, _FAILED))
+    return any(m.search(text) for m in (_COMPILE, _TEST, _COUNTED, _COMPLAINT, _FAILED))
 
 
 def _is_of_harness(call: ToolCall) -> bool:
@@ -205,7 +218,7 @@ def _sign(
     if kind is FailureKind.LINT:
         for issue in lint_issues.read(error_line.edges(call.result)):
             line = f"{issue.rule}: {issue.message}"
-            yield _signature("lint", issue.name, line, issue=issue)
+            yield _signature("lint", issue.name, line, issue)
         return
     if kind is FailureKind.PATH:
         path = path_of(call)
@@ -215,29 +228,26 @@ def _sign(
     line = error_line.find(call.result, banners)
     if not line:
         return
+    masked = masks.mask_error(line)
     if kind is FailureKind.TOOL:
-        masked = f"{call.tool_name}: {masks.mask_error(line)}"
-        yield _signature("tool", masked, line)
+        found = _signature("tool", f"{call.tool_name}: {masked}", line)
     elif _CD.search(line):
-        yield _signature("shell", f"cd: {_why_not_there(call)}", line)
+        found = _signature("shell", f"cd: {_why_not_there(call)}", line)
     else:
         speaker = shell_words.speaker(call.command, line)
-        masked = _LINE_NUMBER.sub("", masks.mask_error(line))
         name = speaker.program if speaker else "shell"
-        is_of_machine = bool(_OF_MACHINE.search(line))
-        yield _signature("shell", f"{name}: {masked}", line, of_machine=is_of_machine)
+        found = _signature("shell", f"{name}: {_LINE_NUMBER.sub('', masked)}", line)
+    yield replace(
+        found,
+        is_of_machine=kind is FailureKind.SHELL and bool(_OF_MACHINE.search(line)),
+        is_telling=error_line.is_error(line) and not _BARE_MISSING.search(found.name),
+    )
 
 
 def _signature(
-    kind: str,
-    masked: str,
-    line: str,
-    *,
-    issue: ReportedIssue | None = None,
-    of_machine: bool = False,
+    kind: str, masked: str, line: str, issue: ReportedIssue | None = None
 ) -> FailureSignature:
-    name = f"{kind} {masked}"[:MAX_SIGNATURE]
-    return FailureSignature(name, line, issue, of_machine)
+    return FailureSignature(f"{kind} {masked}"[:MAX_SIGNATURE], line, issue)
 
 
 def _why_not_there(call: ToolCall) -> str:

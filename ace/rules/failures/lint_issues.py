@@ -23,10 +23,6 @@ _RULE_FIRST = re.compile(
     r"(?P<rule>[A-Z]{1,6}\d{2,5}|[A-Z]\w{1,40}/[A-Z]\w{1,60})\b:?\s{1,4}(?:\[\*\]\s{1,4})?"
     r"(?P<message>.{1,300})$"
 )
-# file:3: error: message  [rule]: mypy
-_RULE_IN_BRACKETS = re.compile(
-    rf"{_POSITION} error: (?P<message>.{{1,300}}?)\s{{1,4}}\[(?P<rule>[a-z][\w-]{{1,60}})\]$"
-)
 # eslint: the file on a line of its own, then `  3:5  error  message  rule`
 _FILE_ALONE = re.compile(r"(?P<file>/?[\w.@~-][^\s:]{0,300}\.\w{1,8})$")
 _BELOW_FILE = re.compile(
@@ -78,11 +74,7 @@ def _read(lines: Sequence[str]) -> Iterator[ReportedIssue]:
     file = ""
     for at, whole in enumerate(lines):
         line = whole[:700]
-        found = (
-            _RULE_LAST.match(line)
-            or _RULE_FIRST.match(line)
-            or _RULE_IN_BRACKETS.match(line)
-        )
+        found = _RULE_LAST.match(line) or _RULE_FIRST.match(line)
         if found and ("." in found["file"] or "/" in found["file"]):
             below = lines[at + 1] if at + 1 < len(lines) else ""
             source = "" if _REPORT_LINE.match(below) else below.strip()[:300]

@@ -34,6 +34,16 @@ class TestTheClass:
 
         assert read(call) is not None
 
+    def test_checkers_of_types_are_compilers(self):
+        report = "a/b.py:3: error: Incompatible types in assignment  [assignment]"
+
+        assert read(bash("mypy .", report)).kind == "compile"
+
+    def test_linters_that_count_their_issues_failed_behind_a_pipe(self):
+        report = "a/b.py:1:8: F401 `os` imported but unused\nFound 1 error."
+
+        assert read(bash("ruff check . | tail -4", report, status="success"))
+
     def test_a_text_that_is_read_is_no_failure(self):
         assert read(bash("cat build.log", "All steps:\nfatal: the build broke")) is None
 
@@ -124,6 +134,22 @@ class TestTheName:
         (signature,) = read(bash("jq .", "bash: jq: command not found")).signatures
 
         assert signature.is_of_machine
+
+    @pytest.mark.parametrize(
+        ("error", "is_telling"),
+        [
+            ("unknown flag: --fast", True),
+            ("cat: /srv/app/a.txt: No such file or directory", False),
+            ("cd: no such file or directory: app", False),
+            ("Downloading layer 3 of 12", False),
+        ],
+    )
+    def test_a_missing_path_or_a_line_of_progress_tells_nothing(
+        self, error, is_telling
+    ):
+        (signature,) = read(bash("deploy x", error, failed=True)).signatures
+
+        assert signature.is_telling is is_telling
 
     @pytest.mark.parametrize(
         ("cwd", "machine"),
