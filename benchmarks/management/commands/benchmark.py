@@ -27,6 +27,7 @@ from benchmarks.measures import (
     search_quality,
     search_scale,
     semantic_recall,
+    session_fixes,
     session_memory,
     write_rate,
 )
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "search": search_quality,
     "conversations": session_memory,
     "agent": agent_memory,
+    "sessions": session_fixes,
     "dedup": duplicate_verdicts,
     "long": long_texts,
     "relevance": rule_relevance,

@@ -1,0 +1,285 @@
+"""Replay recorded sessions, and measure the fixes that are known at the moment of failure.
+
+Every task is reported in order of time by one key that may attest, under the policy
+assisted, and nobody accepts anything. Before that, each of its failed calls asks for its
+fix, so that each moment sees only what came before. The recorded sessions themselves are the
+judge: `benchmarks.datasets.session_failures` says what failed before, and what then worked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from time import process_time
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from access import keys
+from ace import run as runs
+from ace.fixes import lookup
+from ace.fixes.fix_words import FixWords
+from ace.fixes.lookup import KnownFix
+from ace.rules import task as tasks
+from benchmarks.datasets.recorded_sessions import FOLDER, session_files
+from benchmarks.datasets.session_failures.failure_class import (
+    OF_THE_PROJECT,
+    FailureClass,
+)
+from benchmarks.datasets.session_failures.failure_history import (
+    FailureHistory,
+    SessionFailure,
+)
+from benchmarks.datasets.session_failures.repairs import describe_change
+from benchmarks.datasets.session_failures.session_calls import (
+    RecordedSession,
+    SessionCall,
+    read_sessions,
+)
+from benchmarks.fixtures import temp_project
+from benchmarks.options import BenchmarkOptions
+from benchmarks.report.progress_bar import ProgressBar
+from common.caller import Caller, Role
+from inference import tokens
+from projects.models import Project
+from projects.options import DedupSettings
+
+HELP = "What is known of recorded sessions at the moment of a failure, judged by what then worked."
+# The targets: of the failures that came back, a repair is known, and the first suggestion is
+# what then worked.
+MIN_KNOWN, MIN_RIGHT = 0.85, 0.5
+MAX_LISTED = 60  # suggestions that are printed for reading
+MAX_SHOWN = 300  # characters of a text that is printed
+# The product's own settings, unlike those of other benchmarks.
+SETTINGS = {
+    "dedup": DedupSettings().model_dump(),
+    "secrets": "mask",
+    "policy": "assisted",
+}
+# What is given at other moments: no part of the product gives it yet.
+NOT_BUILT = ("start", "prompt", "card", "prevention", "files", "pushes")
+AGENT = "coder"
+
+
+@dataclass(frozen=True)
+class AskedFailure:
+    """A failed call, what was known of it, and what was said.
+
+    `came_back` says that an earlier session had the same failure, `is_right` that the first
+    suggestion is what then worked, and `was_said_right` the same of what was said.
+    """
+
+    session: str
+    kind: str
+    command: str
+    error: str
+    came_back: bool
+    is_known: bool
+    is_right: bool
+    said: str
+    was_said_right: bool
+    then: list[str]
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    files = session_files(options.data)
+    if not files:
+        raise CommandError(f"{options.data / FOLDER} holds no transcripts.")
+    with temp_project.create_project(
+        "sessions", keep=options.keep, settings=SETTINGS
+    ) as project:
+        replay = SessionReplay(project)
+        sessions = list(read_sessions(files))
+        bar = ProgressBar("sessions", len(sessions))
+        for number, session in enumerate(bar.over(sessions)):
+            replay.add_session(number, session)
+    return {
+        **dict.fromkeys(NOT_BUILT),
+        "sessions": len(sessions),
+        "tasks": replay.tasks,
+        "cpu_seconds": round(replay.cpu_seconds, 1),
+        "classes": [_count([kind], kind, replay.asked) for kind in OF_THE_PROJECT]
+        + [_count(OF_THE_PROJECT, "of the project", replay.asked)]
+        + [
+            _count([k], k, replay.asked)
+            for k in FailureClass
+            if k not in OF_THE_PROJECT
+        ],
+        "said": [asdict(each) for each in replay.asked if each.said],
+    }
+
+
+class SessionReplay:
+    """A project that learns from one session after the other."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.caller = _issue_key(project)
+        self.asked: list[AskedFailure] = []
+        self.tasks = 0
+        self.cpu_seconds = 0.0
+        self._history = FailureHistory()
+
+    def add_session(self, number: int, session: RecordedSession) -> None:
+        failures = self._history.replay(number, session)
+        for task in range(len(session.tasks)):
+            calls = session.calls_of(task)
+            for failure in failures:
+                if failure.call.task == task:
+                    self.asked.append(self._ask(session, failure))
+            if calls:
+                self._complete(session, task, calls)
+
+    def _ask(self, session: RecordedSession, failure: SessionFailure) -> AskedFailure:
+        call = tasks.parse_failed_call(_failed_call(failure.call))
+        known = lookup.suggest(self.project, call, self.caller)
+        said = lookup.find(self.project, call, self.caller)
+        return AskedFailure(
+            session=session.name,
+            kind=failure.kind,
+            command=failure.call.command or failure.call.path or failure.call.tool,
+            error=said.cure.signature.line if said else "",
+            came_back=bool(failure.seen_in),
+            is_known=bool(known),
+            is_right=bool(known) and is_what_worked(known[0], failure),
+            said=said.text if said else "",
+            was_said_right=said is not None and is_what_worked(said, failure),
+            then=[f"{each.kind}: {each.text}" for each in failure.repairs.values()],
+        )
+
+    def _complete(
+        self, session: RecordedSession, task: int, calls: Sequence[SessionCall]
+    ) -> None:
+        recorded = session.tasks[task]
+        request = {
+            "agent_id": AGENT,
+            "goal": recorded.goal,
+            "result": recorded.result,
+            "feedback": recorded.feedback,
+            "feedback_source": "agent",
+            "session_id": session.name,
+            "tool_usage": [_call(call) for call in calls],
+        }
+        if recorded.outcome:
+            request["outcome"] = recorded.outcome
+        started = process_time()
+        runs.complete(self.project, request, self.caller)
+        self.cpu_seconds += process_time() - started
+        self.tasks += 1
+
+
+def is_what_worked(fix: KnownFix, failure: SessionFailure) -> bool:
+    """Whether a fix is one of the repairs of the session, as the judge names repairs."""
+    if failure.kind is FailureClass.LINT and fix.cure.signature.issue:
+        rule = f"lint {fix.cure.signature.issue.rule}:"
+        kind = fix.words.cure
+        wanted = {r.kind for s, r in failure.repairs.items() if s.startswith(rule)}
+    else:
+        kind = _describe_fix(failure, fix.words)
+        wanted = {each.kind for each in failure.repairs.values()}
+    return bool(kind) and kind in wanted
+
+
+def _describe_fix(failure: SessionFailure, words: FixWords) -> str:
+    if failure.kind is FailureClass.SHELL:
+        return describe_change(words.failed, words.worked)
+    if failure.kind is FailureClass.PATH:
+        return words.worked
+    return " ".join([failure.call.tool, *sorted([*words.removed, *words.added])])
+
+
+def _issue_key(project: Project) -> Caller:
+    issued = keys.issue(
+        name="sessions", role=Role.WRITER, projects=[project], may_attest=True
+    )
+    key = issued.key
+    return Caller(
+        name=f"key:{key.name}",
+        roles={project.pk: Role.WRITER},
+        key_id=key.pk,
+        line_id=key.line_id,
+        root_line_id=key.root_line_id,
+        may_attest=True,
+    )
+
+
+def _call(call: SessionCall) -> dict[str, Any]:
+    step = {"tool_name": call.tool, "arguments": dict(call.arguments)}
+    step |= {"result": call.result, "cwd": call.cwd}
+    return step | ({"status": "error"} if call.is_error else {})
+
+
+def _failed_call(call: SessionCall) -> dict[str, Any]:
+    arguments = dict(call.arguments)
+    return {"tool": call.tool, "arguments": arguments, "error": call.result, "cwd": call.cwd}  # fmt: skip
+
+
+def _count(
+    kinds: Sequence[str], name: str, asked: Sequence[AskedFailure]
+) -> dict[str, Any]:
+    own = [each for each in asked if each.kind in kinds]
+    came_back = [each for each in own if each.came_back]
+    said = [each for each in own if each.said]
+    return {
+        "class": str(name),
+        "failures": len(own),
+        "came_back": len(came_back),
+        "known": sum(each.is_known for each in came_back),
+        "right": sum(each.is_right for each in came_back),
+        "said": len(said),
+        "said_right": sum(each.was_said_right for each in said),
+        "tokens": sum(tokens.estimate(each.said) for each in said),
+    }
+
+
+def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
+    yield [
+        "class",
+        "failures",
+        "came back",
+        "known",
+        "share",
+        "first then worked",
+        "share",
+        "said",
+        "said, then worked",
+        "tokens said",
+    ]
+    for each in result["classes"]:
+        back = each["came_back"]
+        shares = [_share(each["known"], back), _share(each["right"], back)]
+        counts = [str(each[name]) for name in ("said", "said_right", "tokens")]
+        yield [
+            each["class"],
+            str(each["failures"]),
+            str(back),
+            str(each["known"]),
+            shares[0],
+            str(each["right"]),
+            shares[1],
+            *counts,
+        ]
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the targets, and what was said, for reading."""
+    yield (
+        f"{result['tasks']} tasks of {result['sessions']} sessions took "
+        f"{result['cpu_seconds']} s of CPU. Of the project's failures that came back, a repair "
+        f"must be known for {MIN_KNOWN:.0%}, and the first suggestion must be what then worked "
+        f"for {MIN_RIGHT:.0%}. Nothing may be said of code, tests and the harness."
+    )
+    for each in result["said"][:MAX_LISTED]:
+        mark = "then worked" if each["was_said_right"] else "something else worked"
+        yield f"\n{each['session']}, {each['kind']}, {mark}: {_line(each['command'])}"
+        yield f"  error: {_line(each['error'])}"
+        yield f"  said: {each['said']}"
+        yield from (f"  then: {_line(text)}" for text in each["then"][:3])
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:MAX_SHOWN]
