@@ -1,6 +1,7 @@
 """One pass of a compaction: summarize without a lock, then write under the session's lock.
 
-A pass writes only when its summary is complete and its sources are unchanged.
+A pass writes only when its summary is complete, and when its sources and the summary before
+them, which the summarizer read too, are unchanged.
 """
 
 from __future__ import annotations
@@ -43,19 +44,28 @@ def run_leaf_pass(
     if not source:
         return None
     text = text_of_messages(source, summarizer.max_result)
+    previous = _find_previous(session, source[0].seq)
     options = SummarizeOptions(
-        previous=_previous_summary(session, source[0].seq),
+        previous=previous.content if previous else "",
         # A third of the messages, not of the text, in which long results are short.
         target_tokens=max(MIN_TARGET, sum(each.tokens for each in source) // 3),
     )
     draft = _summarize(summarizer, text, options)
-    return _write_leaf(session, source, draft)
+    return _write_leaf(session, source, previous, draft)
 
 
-def _previous_summary(session: Session, seq: int) -> str:
+def _find_previous(session: Session, seq: int) -> Summary | None:
+    """Return the summary before a message, which goes on in the next one."""
     rows = Summary.objects.filter(session=session, last_seq__lt=seq).without_parent()
-    found = rows.order_by("-last_seq").values_list("content", flat=True).first()
-    return found or ""
+    found: Summary | None = rows.only("content").order_by("-last_seq").first()
+    return found
+
+
+def _is_gone(previous: Summary | None) -> bool:
+    """Return whether a redaction has dissolved the summary that a draft may quote."""
+    if previous is None:
+        return False
+    return not Summary.objects.filter(pk=previous.pk).exists()
 
 
 def run_condensed_pass(session: Session, summarizer: Summarizer) -> Summary | None:
@@ -64,14 +74,15 @@ def run_condensed_pass(session: Session, summarizer: Summarizer) -> Summary | No
     if not source:
         return None
     text = text_of_summaries(summary.content for summary in source)
+    previous = _find_previous(session, source[0].first_seq)
     options = SummarizeOptions(
         is_condensed=True,
         depth=source[0].depth + 1,
-        previous=_previous_summary(session, source[0].first_seq),
+        previous=previous.content if previous else "",
     )
     target = min(options.target_of(text), MAX_CONDENSED_TOKENS)
     draft = _summarize(summarizer, text, replace(options, target_tokens=target))
-    return _write_condensed(session, source, draft)
+    return _write_condensed(session, source, previous, draft)
 
 
 class SummaryDraft(NamedTuple):
@@ -114,12 +125,13 @@ def find_invented(summary: str, text: str) -> list[str]:
 def _write_leaf(
     session: Session,
     source: Sequence[Message],
+    previous: Summary | None,
     draft: SummaryDraft,
 ) -> Summary | None:
     locked = lock_session(session)
     rows = Message.objects.filter(pk__in=[each.pk for each in source]).without_leaf()
     fresh = {each.pk: each.redacted_at for each in rows.only("redacted_at")}
-    if fresh != {each.pk: each.redacted_at for each in source}:
+    if _is_gone(previous) or fresh != {each.pk: each.redacted_at for each in source}:
         return None
     summary = _new_summary(
         locked,
@@ -143,13 +155,14 @@ def _write_leaf(
 def _write_condensed(
     session: Session,
     source: Sequence[Summary],
+    previous: Summary | None,
     draft: SummaryDraft,
 ) -> Summary | None:
     locked = lock_session(session)
     rows: QuerySet[Summary] = Summary.objects.filter(
         Q(parent=None), pk__in=[each.pk for each in source]
     )
-    if rows.count() != len(source):
+    if _is_gone(previous) or rows.count() != len(source):
         return None
     summary = _new_summary(
         locked,

@@ -173,6 +173,40 @@ def test_a_message_that_is_redacted_meanwhile_stays_out_of_the_summary(session):
     assert not Summary.objects.exists()
 
 
+def test_a_redaction_of_what_the_summary_before_has_reaches_a_running_leaf_pass(
+    session,
+):
+    compact(session, ExtractiveSummarizer(), CompactionMode.INCREMENTAL, SYSTEM)
+
+    def generate(prompt):
+        redact(session, 3, "asked", SYSTEM)
+        return "It goes on from part 3."
+
+    compact(session, LLMSummarizer(generate), CompactionMode.INCREMENTAL, SYSTEM)
+
+    assert not Summary.objects.exists()
+    check(Session.objects.get())
+
+
+def test_a_redaction_of_what_the_summary_before_has_reaches_a_running_condensed_pass(
+    session, session_api
+):
+    session_api.append(*talk(140, start=61))
+    tail_start = context.find_tail_start(session)
+    while passes.run_leaf_pass(session, ExtractiveSummarizer(), tail_start):
+        pass
+    assert passes.run_condensed_pass(session, ExtractiveSummarizer()).last_seq == 120
+
+    def generate(prompt):
+        redact(session, 3, "asked", SYSTEM)
+        return "It goes on from part 3."
+
+    assert passes.run_condensed_pass(session, LLMSummarizer(generate)) is None
+
+    assert not Summary.objects.filter(kind="condensed").exists()
+    check(Session.objects.get())
+
+
 def test_the_job_tries_again_after_a_failure(session, use, run_jobs):
     use(StaticSummarizer(error=SummarizerFailure("429")))
     Session.objects.update(token_budget=100)
