@@ -144,6 +144,8 @@ def _escape(part: Part) -> Part:
         if isinstance(content, str):
             return {**part, "content": escape_forgery(content)}
         return {**part, "content": [_escape(inner) for inner in content]}
+    if part["type"] == "attachment":
+        return {name: escape_forgery(value) for name, value in part.items()}
     return part
 
 

@@ -7,9 +7,7 @@ from xml.sax.saxutils import escape
 
 from conversations.models import Summary
 
-_FORGERY = re.compile(
-    r"<(?=\s{0,8}/?\s{0,8}summary\b[^>]{0,500}\bid\s{0,8}=)", re.IGNORECASE
-)
+_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?summary\b)", re.IGNORECASE)
 
 
 def summary_element(summary: Summary) -> str:
@@ -24,5 +22,5 @@ def summary_element(summary: Summary) -> str:
 
 
 def escape_forgery(text: str) -> str:
-    """Put a backslash into what looks like a summary of ours in the text of a message."""
-    return _FORGERY.sub(r"<\\", text)
+    """Put a backslash into each tag in the text of a message that looks like a summary's."""
+    return _TAG.sub(r"<\\", text)
