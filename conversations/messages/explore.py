@@ -55,11 +55,15 @@ def find_summary(
         rows.select_related("session", "parent").filter(summary_id=summary_id).first()
     )
     if found is None:
-        raise errors.NotFound(
-            f"There is no summary {summary_id[:50]!r}, or you may not see it. A summary "
-            "ends when a message under it is redacted or undone."
-        )
+        raise not_found_error(summary_id)
     return found
+
+
+def not_found_error(summary_id: str) -> errors.NotFound:
+    return errors.NotFound(
+        f"There is no summary {summary_id[:50]!r}, or you may not see it. A summary "
+        "ends when a message under it is redacted or undone."
+    )
 
 
 def describe(summary: Summary) -> DescribeResult:

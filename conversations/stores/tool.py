@@ -10,6 +10,7 @@ from common import errors
 from common.caller import Caller
 from conversations.agent_memory import texts
 from conversations.agent_memory.pair import resolve_pair
+from conversations.messages import explore
 from conversations.messages.explore import DEFAULT_TOKEN_CAP
 from conversations.sessions.lookup import look_up
 from conversations.sources import may_claim
@@ -190,8 +191,17 @@ def _search(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
     return ToolAnswer("\n".join(lines), data)
 
 
+def _require_summary(tool: MemoryTool, arguments: Arguments) -> str:
+    """Return the id of a summary of the tool's session; any other is not found."""
+    summary_id = _require_text(arguments, "summary_id")
+    found = explore.find_summary(summary_id, tool.caller, tool.project).session
+    if (found.key, found.user_id) != (tool.session.id, tool.session.user_id):
+        raise explore.not_found_error(summary_id)
+    return summary_id
+
+
 def _describe(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
-    found = tool.store.describe(_require_text(arguments, "summary_id"))
+    found = tool.store.describe(_require_summary(tool, arguments))
     text = (
         f"{found.summary_id} ({found.kind}, depth {found.depth}) covers "
         f"{found.descendant_count} messages from {found.earliest_at:%Y-%m-%d %H:%M} to "
@@ -209,7 +219,7 @@ def _expand(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
     cap = arguments.get("token_cap") or DEFAULT_TOKEN_CAP
     if not isinstance(cap, int) or cap < 1:
         raise BadToolCall("token_cap is a whole number of tokens")
-    found = tool.store.expand(_require_text(arguments, "summary_id"), cap)
+    found = tool.store.expand(_require_summary(tool, arguments), cap)
     lines = [f"[{each.role}] {each.text}" for each in found.messages]
     lines += [f"[{each.summary_id}] {each.content}" for each in found.children]
     if found.truncated:

@@ -388,6 +388,23 @@ def test_the_tool_writes_searches_expands_and_rolls_back(api):
     assert read(api, "profile", session="main")["text"] == "one"
 
 
+@pytest.mark.parametrize("action", ["describe", "expand"])
+@pytest.mark.parametrize("other", [{"key": "other", "user_id": "42"}, {"user_id": "7"}])
+def test_the_tool_of_a_session_has_no_summary_of_another_one(api, action, other):
+    api.bootstrap(user_id="42")
+    api.bootstrap(**other)
+    key, user_id = other.get("key", "main"), other["user_id"]
+    api.append(*talk(60), key=key, user_id=user_id)
+    api.post(f"sessions/{key}/compact", mode="full", user_id=user_id)
+    rows = api.get(f"sessions/{key}/summaries", user_id=user_id).json()["results"]
+    ask = {"action": action, "summary_id": rows[0]["id"]}
+
+    answer = api.post("sessions/main/memory-tool", user_id="42", **ask)
+    own = api.post(f"sessions/{key}/memory-tool", user_id=user_id, **ask)
+
+    assert (answer.status_code, own.status_code) == (404, 200)
+
+
 @pytest.mark.parametrize(
     ("action", "field", "most"),
     [
