@@ -13,6 +13,7 @@ from common.caller import Caller
 from conversations.compaction import context
 from conversations.compaction.passes import run_condensed_pass, run_leaf_pass
 from conversations.models import AgentMemoryChange, Session, Summary
+from conversations.sessions.lookup import not_found_error
 from conversations.sessions.record import add_change
 from conversations.summarizers import Summarizer
 
@@ -122,10 +123,13 @@ def _run_passes(
 
 
 def _tokens(session: Session) -> int:
+    """Return the tokens of the context; refuse with 404 if the session was purged."""
     rows = Session.objects.filter(pk=session.pk).values_list(
         "context_tokens", flat=True
     )
-    tokens: int = rows[0]
+    tokens: int | None = rows.first()
+    if tokens is None:
+        raise not_found_error(session.key)
     return tokens
 
 

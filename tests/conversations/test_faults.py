@@ -25,7 +25,7 @@ from conversations.compaction.compact import (
     compact,
 )
 from conversations.messages.undo import redact
-from conversations.models import AgentMemoryChange, Session, Summary
+from conversations.models import AgentMemoryChange, Message, Session, Summary
 from conversations.search_index import vectors
 from conversations.summarizers import (
     ExtractiveSummarizer,
@@ -205,6 +205,21 @@ def test_a_redaction_of_what_the_summary_before_has_reaches_a_running_condensed_
 
     assert not Summary.objects.filter(kind="condensed").exists()
     check(Session.objects.get())
+
+
+def test_a_session_that_is_purged_during_its_compaction_is_not_found(
+    session, session_api, use
+):
+    def generate(prompt):
+        Message.objects.all().delete()
+        Session.objects.all().delete()
+        return "A token was missing."
+
+    use(LLMSummarizer(generate))
+
+    answer = session_api.post("sessions/main/compact", mode="full")
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 def test_the_job_tries_again_after_a_failure(session, use, run_jobs):
