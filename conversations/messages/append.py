@@ -81,13 +81,25 @@ def prepare(project: Project, messages: Sequence[ChatMessage]) -> MessageBatch:
 
 
 def _refuse_long(position: int, message: ChatMessage) -> None:
-    characters = sum(map(_length, message.parts))
+    characters = count_characters(message)
     if characters > MAX_CHARACTERS:
         raise errors.TooLarge(
             f"Message {position} has {characters:,} characters; a message has at most "
             f"{MAX_CHARACTERS:,}. Store the rest elsewhere and name it.",
             errors={f"messages.{position}": [f"{characters:,} characters"]},
         )
+
+
+def count_characters(message: ChatMessage) -> int:
+    """Return the characters of a message's parts; the types of the parts are none of them."""
+    return sum(map(_part_length, message.parts))
+
+
+def _part_length(part: Part) -> int:
+    content = part.get("content", "")  # of a result: a text or parts
+    inner = content if isinstance(content, list) else []
+    types = [part["type"], *(each["type"] for each in inner)]
+    return _length(part) - sum(map(len, types))
 
 
 def _length(value: Any) -> int:

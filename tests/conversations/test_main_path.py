@@ -141,6 +141,18 @@ def test_a_repeated_append_stores_each_external_id_once(session_api):
     ]
 
 
+@pytest.mark.parametrize("in_result", [False, True])
+def test_a_message_has_at_most_a_million_characters(session_api, in_result):
+    session_api.bootstrap()
+
+    def send(count):
+        part = {"type": "text", "text": "x" * count}
+        sent = result("", [part]) if in_result else {"role": "user", "parts": [part]}
+        return session_api.post("sessions/main/messages", messages=[sent]).status_code
+
+    assert (send(1_000_000), send(1_000_001)) == (200, 413)
+
+
 def test_secrets_are_masked(session_api):
     session_api.bootstrap()
 
