@@ -19,7 +19,13 @@ from conversations.exchange.restore_sessions import (
     restore_sessions,
 )
 from conversations.formats.message import ChatMessage
-from conversations.messages.append import MAX_MESSAGES, append, prepare
+from conversations.messages.append import (
+    MAX_CHARACTERS,
+    MAX_MESSAGES,
+    append,
+    count_characters,
+    prepare,
+)
 from conversations.sessions.lifecycle import SessionDraft, bootstrap
 from conversations.sessions.lookup import read_user_id
 from conversations.transcripts.claude_code import read_transcript
@@ -109,10 +115,14 @@ def is_export(path: Path) -> bool:
 
 
 def batches(path: Path, counts: TranscriptCounts) -> Iterator[Batch]:
-    """Yield the messages of a file in batches of one session."""
+    """Yield the messages of a file in batches of one session, without those too long."""
     key, batch = "", list[ChatMessage]()
     for event in read_transcript(read_lines(path), counts):
         if not isinstance(event, TranscriptMessage):
+            continue
+        if count_characters(event.message) > MAX_CHARACTERS:
+            counts.messages -= 1
+            counts.left_out[f"longer than {MAX_CHARACTERS:,} characters"] += 1
             continue
         session_id = event.session_id or path.name.split(".")[0]
         if batch and (session_id != key or len(batch) == MAX_MESSAGES):

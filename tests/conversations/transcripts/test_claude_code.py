@@ -206,6 +206,17 @@ def test_what_cannot_be_stored_becomes_a_replacement_character(
     assert "in 3 texts, characters that cannot be stored" in capsys.readouterr().out
 
 
+def test_a_message_that_is_too_long_is_left_out_alone(project, transcript, capsys):
+    long = line(5, "user", "x" * 1_000_001)
+
+    call_command("import_sessions", transcript([*WORK, long]), project=project.name)
+
+    assert Session.objects.get(key=SESSION).message_count == len(WORK)
+    out = capsys.readouterr().out
+    assert "5 messages" in out
+    assert "1 longer than 1,000,000 characters" in out
+
+
 def nest(depth):
     return [nest(depth - 1)] if depth else []
 
