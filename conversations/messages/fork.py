@@ -34,6 +34,7 @@ def fork(session: Session, seq: int, key: str, caller: Caller) -> Session:
         title=session.title,
         metadata={**session.metadata, "forked_from": str(session.pk)},
         token_budget=session.token_budget,
+        has_memory=session.has_memory,
     )
     copy, is_new = bootstrap(project, draft, caller)
     if not is_new:

@@ -44,6 +44,8 @@ class SessionDraft:
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     token_budget: int | None = None
+    # Whether agents read and write memory in the session.
+    has_memory: bool = True
 
 
 def resolve_user(user_id: str, caller: Caller) -> str:
@@ -90,6 +92,7 @@ def _create(
         title=draft.title,
         metadata=dict(draft.metadata),
         token_budget=draft.token_budget,
+        has_memory=draft.has_memory,
     )
     audit(caller, "session.create", session)
     return session

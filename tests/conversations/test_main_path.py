@@ -290,6 +290,16 @@ def test_a_fork_has_the_messages_up_to_one(session_api):
     assert len(session_api.history("other")) == 12
 
 
+def test_a_fork_of_a_session_without_memory_has_none(session_api):
+    session_api.bootstrap()
+    session_api.append(*talk(3))
+    Session.objects.update(has_memory=False)
+
+    session_api.post("sessions/main/fork", seq=2, key="other")
+
+    assert Session.objects.get(key="other").has_memory is False
+
+
 def test_the_formats_come_back_as_they_were_sent(session_api):
     openai = [
         {"role": "user", "content": "List"},
