@@ -15,6 +15,7 @@ from conversations.sessions.record import add_change
 
 ChangeScope = AgentMemoryChange.ChangeScope
 ChangeAction = AgentMemoryChange.ChangeAction
+MAX_CHANGES = 1_000  # in one answer
 OWN_SCOPES = (ChangeScope.SKILL, ChangeScope.COMPACTION)  # of callers' own entries
 
 

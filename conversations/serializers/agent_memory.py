@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject, PlainSerializer
 from conversations.agent_memory import constraints, texts
-from conversations.agent_memory.changelog import OWN_SCOPES
+from conversations.agent_memory.changelog import MAX_CHANGES, OWN_SCOPES
 from conversations.models import MAX_KEY, AgentMemoryChange
 from conversations.serializers.sessions import UserField
 from conversations.sources import SOURCES
@@ -113,7 +113,7 @@ class ListChanges(PairFields):
         help_text="Only changes of this scope.",
     )
     limit = serializers.IntegerField(
-        min_value=1, max_value=1_000, default=10, help_text="The most rows."
+        min_value=1, max_value=MAX_CHANGES, default=10, help_text="The most rows."
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from common import errors
 from common.caller import Caller
-from conversations.agent_memory import texts
+from conversations.agent_memory import changelog, texts
 from conversations.agent_memory.pair import resolve_pair
 from conversations.messages import explore
 from conversations.messages.explore import DEFAULT_TOKEN_CAP
@@ -23,6 +23,7 @@ from conversations.stores.write_context import (
     with_session_id,
     with_user_id,
 )
+from memories.read.search import MAX_QUERY
 from projects.models import Project
 
 NAME = "memory"
@@ -176,8 +177,10 @@ def _status(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
 
 
 def _search(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
-    query = SearchQuery(_require_text(arguments, "pattern"))
-    hits = tool.store.search(tool.session, query)
+    pattern = _require_text(arguments, "pattern")
+    if len(pattern) > MAX_QUERY:
+        raise BadToolCall(f"pattern has at most {MAX_QUERY:,} characters")
+    hits = tool.store.search(tool.session, SearchQuery(pattern))
     if not hits:
         return ToolAnswer("No matches found.", [])
     lines = [
@@ -254,8 +257,8 @@ def _set_soul(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
 def _history(tool: MemoryTool, arguments: Arguments) -> ToolAnswer:
     scope = arguments.get("scope") or "profile"
     limit = arguments.get("limit") or HISTORY_LIMIT
-    if not isinstance(limit, int) or limit < 1:
-        raise BadToolCall("limit is a whole number")
+    if not isinstance(limit, int) or not 1 <= limit <= changelog.MAX_CHANGES:
+        raise BadToolCall(f"limit is a whole number up to {changelog.MAX_CHANGES:,}")
     user_id, agent_id = tool.session.user_id, tool.session.agent_id
     rows = tool.store.read_changelog(user_id, agent_id, scope, limit)
     if not rows:
@@ -337,13 +340,17 @@ ACTIONS: dict[str, ToolAction] = {
     ),
 }
 FIELDS: dict[str, dict[str, Any]] = {
-    "pattern": {"type": "string", "description": "What to search for."},
+    "pattern": {
+        "type": "string",
+        "description": "What to search for.",
+        "maxLength": MAX_QUERY,
+    },
     "summary_id": {"type": "string", "description": "An id that begins with sum_."},
     "token_cap": {"type": "integer", "minimum": 1},
     "content": {"type": "string", "description": "The whole new text."},
     "source": {"type": "string", "enum": ["agent", "user"]},
     "scope": {"type": "string", "enum": ["profile", "soul"]},
-    "limit": {"type": "integer", "minimum": 1},
+    "limit": {"type": "integer", "minimum": 1, "maximum": changelog.MAX_CHANGES},
     "version": {"type": "integer", "minimum": 1},
     "constraint_text": {"type": "string"},
     "constraint_id": {"type": "string"},

@@ -359,6 +359,11 @@ def test_empty_answers_are_sentences(api, arguments, text):
         ({"action": "constraint_add"}, "constraint_text is required"),
         ({"action": "constraint_remove"}, "constraint_id is required"),
         ({"action": "dance"}, "Available actions: status, search"),
+        ({"action": "search", "pattern": "x" * 10_001}, "at most 10,000 characters"),
+        (
+            {"action": "profile_history", "limit": "1" + "0" * 25},
+            "a whole number up to 1,000",
+        ),
     ],
 )
 def test_a_bad_call_says_what_is_missing(api, arguments, text):
