@@ -64,18 +64,22 @@ def look_up_id(project: Project, value: str, caller: Caller) -> Session | None:
 
 
 def find_anonymous(project: Project, key_or_id: str, caller: Caller) -> Session:
-    """Find a session to claim: one without a user, or one that the caller may see.
+    """Find a session to claim: one without a user, or else one that the caller may see.
 
     A key that is bound to a user sees no anonymous sessions, but it may claim one whose key
     it knows.
     """
-    if caller.user_id:
-        rows = Session.objects.filter(project=project, user_id="")
-        if caller.agent_id:
-            rows = rows.filter(agent_id=caller.agent_id)
-        if project.is_visible_to(caller) and (found := _choose(rows, key_or_id, None)):
-            return found
+    if project.is_visible_to(caller) and (
+        found := _choose(_claimable(project, caller), key_or_id, "")
+    ):
+        caller.require(Role.WRITER, project.pk)
+        return found
     return find_session(project, key_or_id, caller, role=Role.WRITER)
+
+
+def _claimable(project: Project, caller: Caller) -> OwnedQuerySet:
+    rows: OwnedQuerySet = Session.objects.filter(project=project)
+    return rows.filter(agent_id=caller.agent_id) if caller.agent_id else rows
 
 
 def _choose(rows: OwnedQuerySet, key_or_id: str, user_id: str | None) -> Session | None:

@@ -63,3 +63,16 @@ def test_memories_that_the_user_has_in_the_scope_are_not_mixed_with_others(
     assert (answer.status_code, answer.json()["code"]) == (409, "scope_taken")
     assert Session.objects.get().user_id == ""
     assert Memory.objects.filter(scope_user="").count() == 1
+
+
+def test_the_anonymous_session_is_claimed_where_a_user_has_one_of_the_same_key(
+    session_api,
+):
+    session_api.bootstrap("key", user_id="7")
+    anonymous = session_api.bootstrap("key")
+
+    answer = session_api.post("sessions/key/claim", user_id="42")
+
+    assert answer.status_code == 200, answer.json()
+    assert answer.json()["id"] == anonymous["id"]
+    assert Session.objects.get(pk=anonymous["id"]).user_id == "42"
