@@ -157,6 +157,7 @@ def claim(session: Session, user_id: str, caller: Caller) -> Session:
         raise SessionIdentity(
             f"The user {user_id} has a session with the key {locked.key!r} already."
         )
+    _refuse_over_quota(locked.project, user_id)
     locked.user_id = user_id
     locked.snapshot_version = locked.snapshot_at = None
     locked.save(update_fields=["user_id", "snapshot_version", "snapshot_at"])

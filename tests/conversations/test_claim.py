@@ -76,3 +76,16 @@ def test_the_anonymous_session_is_claimed_where_a_user_has_one_of_the_same_key(
     assert answer.status_code == 200, answer.json()
     assert answer.json()["id"] == anonymous["id"]
     assert Session.objects.get(pk=anonymous["id"]).user_id == "42"
+
+
+def test_a_claim_keeps_the_quota_of_the_user(session_api, project):
+    project.settings = {"conversations": {"sessions_per_user": 2}}
+    project.save()
+    for key in ("one", "two"):
+        session_api.bootstrap(key, user_id="42")
+    session_api.bootstrap("key")
+
+    answer = session_api.post("sessions/key/claim", user_id="42")
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "too_many_sessions")
+    assert Session.objects.get(key="key").user_id == ""
