@@ -12,7 +12,7 @@ from common import errors
 from common.caller import Caller, Role
 from common.db import write
 from conversations.models import Session
-from conversations.sessions.lookup import lock_session
+from conversations.sessions.lookup import lock_session, read_id
 from conversations.sessions.record import audit
 from memories.lifecycle.rescope import move_memories
 from memories.scopes import Scope
@@ -61,13 +61,15 @@ def bootstrap(
 ) -> tuple[Session, bool]:
     """Return the session of a key, and whether it was made now.
 
-    A session that exists is not changed. Refuse if it belongs to another agent.
+    A session that exists is not changed. Refuse if it belongs to another agent, and if the
+    key of a new one is the id of another.
     """
     caller.require(Role.WRITER, project.pk)
     user_id = resolve_user(draft.user_id, caller)
     agent_id = caller.agent_id_for(draft.agent_id)
     existing = _of_key(project, draft.key, user_id)
     if existing is None:
+        _refuse_id(project, draft.key)
         _refuse_over_quota(project, user_id)
         return _create(project, draft, user_id, agent_id, caller), True
     if existing.agent_id != agent_id:
@@ -96,6 +98,15 @@ def _create(
     )
     audit(caller, "session.create", session)
     return session
+
+
+def _refuse_id(project: Project, key: str) -> None:
+    """Refuse the id of a session as a key: a path with it would name the wrong session."""
+    pk = read_id(key)
+    if pk and Session.objects.filter(project=project, pk=pk).exists():
+        raise errors.Invalid(
+            errors={"key": ["This is the id of a session; choose another key."]}
+        )
 
 
 def _refuse_over_quota(project: Project, user_id: str) -> None:

@@ -95,12 +95,16 @@ def _choose(rows: OwnedQuerySet, key_or_id: str, user_id: str | None) -> Session
 
 
 def _of_id(rows: OwnedQuerySet, value: str) -> Session | None:
+    session_id = read_id(value)
+    return rows.filter(pk=session_id).first() if session_id else None
+
+
+def read_id(value: str) -> uuid.UUID | None:
+    """Return the id that a text writes, in any form of a UUID; None if it writes none."""
     try:
-        session_id = uuid.UUID(value)
+        return uuid.UUID(value)
     except ValueError:
         return None
-    session: Session | None = rows.filter(pk=session_id).first()
-    return session
 
 
 def lock_session(session: Session) -> Session:

@@ -69,6 +69,16 @@ def test_a_session_has_one_agent(session_api):
     assert (answer.status_code, answer.json()["code"]) == (409, "session_identity")
 
 
+@pytest.mark.parametrize("write", [str, str.upper, lambda pk: pk.replace("-", "")])
+def test_the_id_of_a_session_is_no_key_of_another_one(session_api, write):
+    session = session_api.bootstrap(user_id="42")
+
+    answer = session_api.post("sessions", key=write(session["id"]), agent_id="agent")
+
+    assert (answer.status_code, list(answer.json()["errors"])) == (400, ["key"])
+    assert Session.objects.count() == 1
+
+
 def test_an_append_with_an_agent_makes_the_session(session_api):
     answer = session_api.append(say("Hello"), agent_id="x")
 
