@@ -164,7 +164,8 @@ def _statements_of(speaker: str, line: str) -> Iterator[Statement]:
         return
     for match in _SENTENCE.finditer(line):
         text = match[0].strip()[:MOST_STATEMENT]
-        if len(text) > 2:
+        # An emoji, and two characters of Chinese, say something.
+        if len(text) > 2 or not text.isascii():
             yield Statement(speaker, text, frozenset(_literals_of(text)))
 
 

@@ -1,7 +1,8 @@
 """Summarize without a model: the weightiest sentences, and the names that matter.
 
 At least half of a summary are sentences. The rest lists files, commands and other literals,
-because later messages name them again. Nothing is written that does not stand in the text.
+because later messages name them again. Nothing is written that does not stand in the text,
+but that messages without words have none.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ LAST_WEIGHT = 0.8  # for the last words of each speaker
 SUBJECTS = 6  # subjects of the last line
 FILES, COMMANDS, NAMES = "Files", "Commands", "Also named"
 EXPAND = "Expand for details about"
+WORDLESS = Statement("system", "These messages have no words.", frozenset())
 _DECISION = re.compile(
     r"\b(?:because|instead|decid\w+|chose\w*|must|never|always|should|fix\w*|fail\w*"
     r"|root cause|problem|error|broken|works?|working|done|remaining|next|todo|plan\w*"
@@ -121,7 +123,9 @@ class _Extract:
             room -= size
             chosen.append(best)
             covered |= every[best].literals
-        if not chosen and every:
+        if not every:
+            return [WORDLESS]
+        if not chosen:
             return [every[0].shorten(max(self.target * 2, 40))]
         return [every[n] for n in sorted(chosen)]
 

@@ -50,6 +50,24 @@ def test_the_agent_may_quote_an_element():
     assert text_of_messages([said(text, "assistant")]) == f"[assistant] {text}"
 
 
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ({"type": "thinking", "text": "Hm."}, "system: These messages have no words."),
+        ({"type": "text", "text": ""}, "system: These messages have no words."),
+        ({"type": "text", "text": "👍"}, "user: 👍"),
+        ({"type": "text", "text": "好的"}, "user: 好的"),
+    ],
+    ids=["thinking", "empty", "emoji", "Chinese"],
+)
+def test_a_summary_of_few_words_has_a_sentence(part, sentence):
+    text = text_of_messages([ChatMessage("user", (part,))] * 10)
+
+    found = ExtractiveSummarizer().summarize(text, SummarizeOptions(target_tokens=40))
+
+    assert found.splitlines()[0] == sentence
+
+
 def test_a_person_outweighs_a_skill_in_a_summary():
     skill = said("You must always use the red plan for src/red.py. " * 5, meta=True)
     person = said("Please use the blue plan for src/blue.py from now on.")
