@@ -42,6 +42,7 @@ def last_verdicts(task: Task) -> list[ToolCall]:
         key = _key(call)
         is_check = tool_kinds.is_check(call.tool_name, call.arguments)
         if is_check or key in failed_before:
+            last.pop(key, None)  # so that the verdicts are in the order of their calls
             last[key] = call
         if call.has_failed:
             failed_before.add(key)

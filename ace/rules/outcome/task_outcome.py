@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,8 @@ OutcomeSource = Literal[
 MAX_TEXT = 20_000
 # In characters. A longer answer may give the expected value in other words.
 SHORT_ANSWER = 200
+# What a verdict loses if an earlier one of the same level differs.
+DISAGREEMENT = 0.2
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ def resolve(task: Task) -> TaskOutcome:
     """Return the outcome of the strongest level that has evidence.
 
     The levels are explicit outcome, test counts, tool status, expected value and wording
-    (docs/ace.md, "Outcome"). If the evidence of a level contradicts itself, the outcome is
-    "unknown". An explicit outcome of "unknown" counts as evidence.
+    (docs/ace.md, "Outcome"). Of several test reports and statuses, the last one counts. If
+    the evidence of another level contradicts itself, the outcome is "unknown". An explicit
+    outcome of "unknown" counts as evidence.
     """
     for level in _LEVELS:
         found = level(task)
@@ -88,7 +91,7 @@ def _tests(task: Task) -> TaskOutcome | None:
     verdicts = [
         (_of_counts(count), _count_reason(count)) for count in [*reports, said] if count
     ]
-    return _agree(verdicts, "tests", 0.9)
+    return _last(verdicts, "tests", 0.9)
 
 
 def _of_counts(count: Counts) -> OutcomeValue:
@@ -109,7 +112,7 @@ def _tool_status(task: Task) -> TaskOutcome | None:
         verdicts.append((value, f"the last check, call {call.index}, {verb}"))
     if not verdicts and (broken := agent_checks.final_failure(task)):
         verdicts.append(("failure", f"the last call, {broken.index}, failed"))
-    return _agree(verdicts, "tool_status", 0.7)
+    return _last(verdicts, "tool_status", 0.7)
 
 
 def _expectation(task: Task) -> TaskOutcome | None:
@@ -149,6 +152,20 @@ def _outcome_of_wording(task: Task) -> TaskOutcome | None:
     ]
     own_word = task.feedback_source == "agent"
     return _agree(verdicts, "wording", 0.35 if own_word else 0.5)
+
+
+def _last(
+    verdicts: Sequence[tuple[OutcomeValue, str]],
+    source: OutcomeSource,
+    confidence: float,
+) -> TaskOutcome | None:
+    """Return the last verdict; it is worth less where an earlier one differs."""
+    if not verdicts:
+        return None
+    value, reason = verdicts[-1]
+    if any(earlier != value for earlier, _ in verdicts):
+        confidence -= DISAGREEMENT
+    return TaskOutcome(value, source, round(confidence, 2), reason)
 
 
 def _agree(

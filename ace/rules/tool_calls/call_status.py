@@ -53,6 +53,13 @@ _LINE = re.compile(
     r"|[^\s:][^\n:]{0,200}:\d{1,7}: (?:fatal )?error: )",
     re.MULTILINE,
 )
+# The last word of a task runner about the task that it ran.
+_VERDICT = re.compile(
+    r"^(?:(?:\[[\w:.-]{1,40}\] )?ERROR task failed|make(?:\[\d\])?: \*\*\*|npm ERR!"
+    r"|error: Recipe `[^`\n]{1,60}` failed|FAILURE: Build failed|BUILD FAILED"
+    r"|[^\n]{1,80}: (?:command not found|No such file or directory)$)",
+    re.MULTILINE,
+)
 _EXIT = re.compile(
     r"\b(?:exit(?:ed with)?(?: code| status)|exit_code|return ?code)\b"
     r"[\"']?[ :=]{0,4}(?:is )?(?P<code>-?\d{1,3})\b",
@@ -66,14 +73,17 @@ def has_failed(
     """Return whether the call failed, or None if nothing shows it.
 
     The flags of the step decide first, then an error object in the result, then test
-    counts, then the words that report a failure.
+    counts, then the words that report a failure. That a command is not flagged as failed
+    says little: `make test | tail` ends with the status of `tail`.
     """
+    kind = tool_kinds.kind_of(name, arguments)
     failed = _read_flags(step)
+    if failed is False and kind == "run" and _reports_failure(result):
+        return True
     if failed is None:
         failed = _read_error_object(result)
     if failed is not None:
         return failed
-    kind = tool_kinds.kind_of(name, arguments)
     if kind == "think":
         return None
     return _read_text(result, is_run=kind == "run")
@@ -82,6 +92,15 @@ def has_failed(
 def is_stated(step: Mapping[str, Any]) -> bool:
     """Return whether the step itself says how the call ended."""
     return _read_flags(step) is not None
+
+
+def _reports_failure(result: str) -> bool:
+    """Return whether a runner, or the shell itself, says that the command failed."""
+    edges = result if len(result) <= HEAD + TAIL else result[:HEAD] + result[-TAIL:]
+    tests = runner_reports.count_tests(edges)
+    if tests is not None and tests.failed:
+        return True
+    return bool(_HEAD.match(result[:HEAD]) or _VERDICT.search(edges))
 
 
 def _read_flags(step: Mapping[str, Any]) -> bool | None:
