@@ -15,8 +15,8 @@ from ace.reflect.by_rules import RuleFindings
 from ace.rules import error_signature
 from ace.rules import evidence as spans
 from ace.rules.evidence import MAX_QUOTE, Evidence
-from ace.rules.lessons import TaskLesson
 from ace.rules.task import Task
+from ace.rules.task_lesson import TaskLesson
 from common.text.cuts import Cuts
 from inference.errors import InferenceError
 from inference.language import schemas

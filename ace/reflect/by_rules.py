@@ -12,10 +12,10 @@ from ace.rules import causes, corrections, lessons, unresolved_errors
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.insights import Insight
-from ace.rules.lessons import TaskLesson
 from ace.rules.outcome import task_outcome
 from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.task import Task
+from ace.rules.task_lesson import TaskLesson
 from ace.rules.unresolved_errors import UnresolvedError
 from common.text import literals
 from playbook.history.votes import Vote

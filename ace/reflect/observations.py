@@ -13,8 +13,8 @@ from ace.reflect.by_rules import RuleFindings
 from ace.rules import evidence as spans
 from ace.rules import unresolved_errors
 from ace.rules.evidence import Evidence
-from ace.rules.lessons import TaskLesson
 from ace.rules.task import Task
+from ace.rules.task_lesson import TaskLesson
 from ace.rules.unresolved_errors import UnresolvedError
 from common.db import write
 from memories.queries import as_visible_as
@@ -93,10 +93,10 @@ def superseded_by_fix(run: AceRun) -> list[Proposal]:
 
 
 def _known_signatures(run: AceRun, earlier: Mapping[str, EarlierRuns]) -> set[str]:
-    """Return the signatures of errors for which an active entry exists.
+    """Return the signatures of errors for which an entry is active or a proposal waits.
 
     Such an error gets no new lesson, because a repeated error is not a vote for the
-    entry.
+    entry, and another run may say the same in other words.
     """
     often = [key for key, before in earlier.items() if before.runs > 1]
     if not often:
@@ -106,7 +106,9 @@ def _known_signatures(run: AceRun, earlier: Mapping[str, EarlierRuns]) -> set[st
         project=run.project,
         run_id__in=rows.exclude(run=run).values("run_id"),
         payload__signature__in=[f"seen|{key}" for key in often],
-        entry__status=PlaybookEntry.EntryStatus.ACTIVE,
+    ).filter(
+        Q(entry__status=PlaybookEntry.EntryStatus.ACTIVE)
+        | Q(status=PlaybookDelta.DeltaStatus.PENDING)
     )
     found = deltas.values_list("payload__signature", flat=True)
     return {str(signature).removeprefix("seen|") for signature in found}

@@ -25,9 +25,9 @@ from ace.rules import lessons as rules
 from ace.rules import task as tasks
 from ace.rules.evidence import Evidence
 from ace.rules.foreign_text import TaskOrigins
-from ace.rules.lessons import TaskLesson
 from ace.rules.repairs import supply
 from ace.rules.task import Task
+from ace.rules.task_lesson import TaskLesson
 from common.caller import Caller
 from common.text import plain_text
 from playbook.entries import neighbours

@@ -96,6 +96,14 @@ ERROR_PATTERNS: tuple[ErrorPattern, ...] = (
         r"[ \t]{2,8}(?P<code>[@\w/-]{3,60})$",
         "error",
     ),
+    # "file.go:12:3: message (rule)", "file.sh:3:1: warning: message [SC2086]"
+    _pattern(
+        "lint",
+        r"^[^\s:()][^\n:()]{0,200}\.\w{1,8}:\d{1,7}(?::\d{1,5})?: "
+        r"(?:(?:error|warning|note|info|style|[CWREF]\d{0,4}): )?"
+        r"(?P<message>[^\n]{4,300}?) ?[(\[](?P<code>[A-Za-z][\w./@-]{2,40})[)\]]$",
+        flags=0,
+    ),
     _pattern("test_failure", rf"^FAILED (?P<code>\S{{1,300}})(?: - (?P<message>{_REST}))?",
           "failed", flags=0),
     _pattern("test_failure", r"^[ \t]{0,16}--- FAIL: (?P<code>\S{1,200})", "--- fail"),

@@ -38,6 +38,11 @@ def summarise(quote: str, error: Evidence) -> str:
         line = line.removeprefix(prefix).strip()
     words = line.split(" ")[:_CUT_WORDS]
     line = _before_numbers(" ".join(words)).rstrip(" .,:;(-")
+    return as_quote(line)
+
+
+def as_quote(line: str) -> str:
+    """Put a line into marks that it does not contain."""
     if '"' not in line:
         return f'"{line}"'
     return f"`{line}`" if "`" not in line else line

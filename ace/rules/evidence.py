@@ -15,6 +15,8 @@ from ace.rules.task import Task, ToolCall, canonical_json
 
 __all__ = ["Evidence", "find"]
 
+_RULE = re.compile(r"([\w/-]{2,40}): ")
+
 # In characters. A long report names its errors at its beginning or at its end.
 EDGE = 60_000
 MAX_QUOTE = 600
@@ -184,11 +186,21 @@ def _matches(
         message = (groups.get("message") or part[start:end]).strip()
         code = groups.get("code") or groups.get("status") or groups.get("number")
         kind = (groups.get("type") or pattern.kind).strip()
-        signature = error_signature.build(pattern.kind, kind, code, message)
+        if pattern.kind == "lint":
+            rule = f"{code} {_rule_of(message)}".strip()
+            signature = error_signature.build("lint", kind, rule, "")
+        else:
+            signature = error_signature.build(pattern.kind, kind, code, message)
         yield Evidence(
             pattern.kind, code, kind, message, field, offset + start, offset + end,
             signature,
         )  # fmt: skip
+
+
+def _rule_of(message: str) -> str:
+    """Return the rule that a finding of a linter begins with: "G104: …", "unused-result: …"."""
+    found = _RULE.match(message)
+    return found[1] if found else ""
 
 
 def _line(part: str, start: int, end: int) -> tuple[int, int]:

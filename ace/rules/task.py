@@ -66,6 +66,15 @@ class ToolCall:
         return tool_kinds.command_of(self.arguments)
 
     @property
+    def is_of_domain(self) -> bool:
+        """Whether the tool is neither a shell, nor a thought, nor a tool for files."""
+        return not (
+            self.command
+            or self.kind in ("run", "think")
+            or tool_kinds.is_file_tool(self.tool_name, self.arguments)
+        )
+
+    @property
     def arguments_field(self) -> str:
         return f"tool_usage.{self.index}.arguments"
 

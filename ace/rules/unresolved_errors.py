@@ -1,4 +1,8 @@
-"""Find errors that a task does not resolve. If an error occurs again, draw a lesson."""
+"""Find errors that a task does not resolve. If an error occurs again, draw a lesson.
+
+Such a lesson is about a rule of a linter, or about the call of a tool of the domain. How a
+shell or the tools of the harness fail is known to every agent.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ace.rules import causes, error_summary, lessons
+from ace.rules import causes, error_summary
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.feedback import advice
-from ace.rules.lessons import TaskLesson
+from ace.rules.files import file_paths
 from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.repairs import call_repairs
 from ace.rules.task import Task
+from ace.rules.task_lesson import TaskLesson, category_of, is_sound
 
 # Even the worst runs have fewer different errors.
 MAX_ERRORS = 20
@@ -39,16 +44,23 @@ _ACTIONS: Mapping[str, str] = {
     "VALUE_MISMATCH": "check the values against each other before the call",
     "INCOMPLETE_DATA": "check that what it needs is there before the call",
 }
-# If a command fails for one of these causes, the current code is wrong. That is no lesson.
-_CODE_CAUSES = frozenset(
-    {"API_SCHEMA", "FORMAT", "VALUE_MISMATCH", "INCOMPLETE_DATA", "ENCODING"}
+# A linter also reports that the code does not compile, which nobody does on purpose.
+_BROKEN_CODE = re.compile(
+    r"E9\d{2}|typecheck|syntax|undefined: |imported and not used|is unused$", re.I
 )
-# Linter codes of syntax errors.
-_SYNTAX = re.compile(r"E9\d{2}")
+_EXTENSION = re.compile(r"[^\s:]{1,200}\.(\w{1,8}):\d")
+_COLON = re.compile(r": ")
+# A message with fewer words does not say what is wrong.
+MIN_FINDING_WORDS = 4
 _VARYING = re.compile(r"\S{0,80}\d\S{0,80}")
 # A part with fewer words does not identify the error.
 MIN_STABLE_WORDS = 3
-_IGNORED_KINDS = frozenset({"failed_call", "fixed_call", "exit_code"}) | advice.KINDS
+_IGNORED_KINDS = (
+    frozenset(
+        {"failed_call", "fixed_call", "exit_code", "test_failure", "loop", "no_check"}
+    )
+    | advice.KINDS
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ def find(
         for span in lesson.evidence
     }
     found: dict[str, UnresolvedError] = {}
-    for span in spans.strongest_per_call(task, evidence):
+    for span in _errors(task, evidence):
         key = observation_signature(task, span)
         if span.kind not in _IGNORED_KINDS and key not in known and key not in found:
             found[key] = _to_unresolved_error(task, span, rows)
@@ -93,9 +105,21 @@ def find(
     return list(found.values())
 
 
+def _errors(task: Task, evidence: Sequence[Evidence]) -> Iterator[Evidence]:
+    """Yield each finding of a linter, and the most specific error of each other result."""
+    linted = {span.field for span in evidence if span.kind == "lint"}
+    yield from (span for span in evidence if span.kind == "lint")
+    for span in spans.strongest_per_call(task, evidence):
+        if span.field not in linted or span.field == "feedback":
+            yield span
+
+
 def observation_signature(task: Task, span: Evidence) -> str:
-    """Return the signature that a project stores for an observed error of a tool."""
-    call = task.call(span.field)
+    """Return the signature that a project stores for an observed error of a tool.
+
+    The rule of a linter is the same, whatever command runs the linter.
+    """
+    call = task.call(span.field) if span.kind != "lint" else None
     tool = call_repairs.tool_label(call) if call else ""
     return hashlib.sha256(
         f"{tool}|{span.signature}".encode(errors="surrogatepass")
@@ -106,16 +130,16 @@ def to_lesson(
     task: Task, error: UnresolvedError, outcome: TaskOutcome, reason: str
 ) -> TaskLesson | None:
     """Return the lesson from an error that occurs again. `reason` names the earlier run."""
-    if not error.action or outcome.value == "unknown":
+    if not error.action:
         return None
     quotes = [spans.quote(task, span) for span in error.evidence]
-    if not lessons.is_sound(error.content, quotes):
+    if not is_sound(error.content, quotes):
         return None
     return TaskLesson(
         condition=error.condition,
         action=error.action,
         content=error.content,
-        category=lessons.category(error.root_cause),
+        category=category_of(error.root_cause),
         root_cause=error.root_cause,
         evidence=error.evidence,
         signature=f"seen|{error.signature}",
@@ -141,24 +165,37 @@ def _to_unresolved_error(
 
 def _parts(task: Task, span: Evidence, cause: str) -> tuple[str, str, str]:
     """Return the condition, the action and the detail. The action is blank if none helps."""
-    detail = _stable_part(error_summary.summarise(spans.quote(task, span), span))
+    quote = spans.quote(task, span)
     call = task.call(span.field)
-    if span.kind == "test_failure" and span.code:
-        return "finishing a change", f"run `{span.code}`", "it has failed before"
-    if span.kind == "lint" and span.code and not _SYNTAX.match(span.code):
-        return "writing code", f"avoid what `{span.code}` reports", detail
-    if call is None:
+    if span.kind == "lint" and span.code:
+        action = f"avoid what `{span.code}` reports"
+        broken = _BROKEN_CODE.search(f"{span.code} {span.message}")
+        condition = f"writing {_language(quote)}code"
+        return (
+            condition,
+            "" if broken else action,
+            error_summary.as_quote(_finding(span.message)),
+        )
+    detail = _stable_part(error_summary.summarise(quote, span))
+    is_clear = len(detail.split()) >= MIN_FINDING_WORDS
+    if call is None or not call.is_of_domain or not is_clear:
         return "", "", detail
-    name = call_repairs.tool_label(call)
-    if span.kind == "loop":
-        action = "change the arguments or the plan instead of repeating the same call"
-        return f"calling `{name}`", action, ""
-    if span.kind == "no_check":
-        return f"changing files with `{name}`", "run a check before finishing", ""
-    if call.command:
-        action = "" if cause in _CODE_CAUSES else _ACTIONS.get(cause, "")
-        return f"running `{name}`", action, detail
-    return f"calling `{name}`", _ACTIONS.get(cause, ""), detail
+    return f"calling `{call.tool_name}`", _ACTIONS.get(cause, ""), detail
+
+
+def _finding(message: str) -> str:
+    """Return the message of a linter without the details behind a colon."""
+    for colon in _COLON.finditer(message):
+        if len(message[: colon.start()].split()) >= MIN_FINDING_WORDS:
+            return message[: colon.start()]
+    return message
+
+
+def _language(line: str) -> str:
+    """Return the language of the file that a line of a report names, with a space."""
+    found = _EXTENSION.match(line.strip())
+    name = file_paths.LANGUAGES.get(found[1].lower(), "") if found else ""
+    return f"{name.capitalize()} " if name else ""
 
 
 def _stable_part(clause: str) -> str:

@@ -15,13 +15,16 @@ _ELEMENT = re.compile(
 # The result of a call that the person refused, and what stands before the person's words.
 _REFUSED = "The user doesn't want to proceed with this tool use"
 _REASON = "the user said:"
+# What the harness itself says for a person who wants to talk about its questions.
+_NO_WORDS = "The user wants to clarify these questions"
 
 
 def read_refusal(result: str) -> str:
     """Return what the person said when they refused a call, "" if they did not."""
     if not result.startswith(_REFUSED):
         return ""
-    return result.partition(_REASON)[2].strip()
+    words = result.partition(_REASON)[2].strip()
+    return "" if words.startswith(_NO_WORDS) else words
 
 
 def split_harness(text: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ PERSON_GATES = {
     "instruction",
     "danger",
     "contradiction",
+    "outcome",
     "protection",
     "blast_radius",
     "shrink",
@@ -28,6 +29,7 @@ PERSON_GATES = {
 }
 # A proposal that fails one of these gates is in quarantine, whoever wrote it.
 UNSAFE_GATES = {"instruction", "danger"}
+ONLY_SAID = "Somebody said it in passing, so a person decides whether it is a rule."
 REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 
@@ -81,7 +83,9 @@ def decide(
     policy, attests = project.options.policy, caller.attests_in(project.pk)
     if policy != "manual" and proposal.repair_key and not attests:
         return _of_claimed_repair(proposal, risk)
-    if reason := _policy_reason(policy, proposal, proposal.is_trusted or attests):
+    if proposal.is_only_said and proposal.feedback_source != "human":
+        return Decision(Status.PENDING, risk, ONLY_SAID)
+    if reason := _policy_reason(policy, proposal, attests=attests):
         return Decision(Status.PENDING, risk, reason)
     return Decision(Status.APPLIED, risk)
 
@@ -106,17 +110,18 @@ def _of_claimed_repair(proposal: Proposal, risk: str) -> Decision:
     return Decision(Status.PENDING, risk, reason, needs_witness=is_addition)
 
 
-def _policy_reason(policy: str, proposal: Proposal, is_believed: bool) -> str:
+def _policy_reason(policy: str, proposal: Proposal, *, attests: bool) -> str:
     if policy == "manual":
         return "The project's policy is manual: every change waits for a person."
-    if not is_believed:
+    if not (proposal.is_trusted or attests):
         return (
             "A key that may not attest reported it, and what other agents read is not "
             "decided by its word alone, so a person decides."
         )
     if policy == "auto":
         return ""
-    if not proposal.is_trusted:
+    # What calls did is no word of the agent, if the key may attest to the calls.
+    if not (proposal.is_trusted or proposal.shows_calls):
         return "It rests on the agent's own word alone, so a person decides."
     if proposal.operation != Operation.ADD or proposal.targets:
         return (

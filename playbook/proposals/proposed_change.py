@@ -119,6 +119,19 @@ class Proposal:
         return self.feedback_source in TRUSTED_SOURCES
 
     @property
+    def shows_calls(self) -> bool:
+        """Whether the rules drew it from what calls did, not only from what was said."""
+        return self.producer == Producer.RULE and any(
+            quote.field.startswith("tool_usage.") for quote in self.evidence
+        )
+
+    @property
+    def is_only_said(self) -> bool:
+        """Whether it rests on words of the goal or the result alone."""
+        fields = {quote.field for quote in self.evidence}
+        return bool(fields) and fields <= {"goal", "result"}
+
+    @property
     def payload(self) -> dict[str, Any]:
         """The values that a delta stores in its payload."""
         payload: dict[str, Any] = {n: to_json(v) for n, v in self.settings.items()}

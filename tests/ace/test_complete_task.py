@@ -104,13 +104,29 @@ class TestResult:
             assert text[span["start"] : span["end"]] == span["quote"]
 
     def test_feedback_of_the_agent_itself_waits_for_a_person(self, complete):
-        body = REPAIRED | {"feedback_source": "agent", "feedback": ""}
+        words = {"feedback": "Always tag a release before the push.", "tool_usage": []}
 
-        result = complete(body).json()
+        result = complete(REPAIRED | words | {"feedback_source": "agent"}).json()
 
         operations = result["playbook_delta"]["operations"]
         assert [op["status"] for op in operations] == ["pending"]
         assert PlaybookEntry.objects.count() == 0
+
+    def test_calls_that_a_key_may_attest_are_no_word_of_the_agent(self, complete):
+        result = complete(
+            REPAIRED | {"feedback_source": "agent", "feedback": ""}
+        ).json()
+
+        operations = result["playbook_delta"]["operations"]
+        assert [op["status"] for op in operations] == ["applied"]
+
+    def test_what_a_prompt_mentions_in_passing_waits(self, complete):
+        goal = "Mend the import. We don't keep totals in the ledger table."
+
+        result = complete(REPAIRED | {"goal": goal, "tool_usage": []}).json()
+
+        operations = result["playbook_delta"]["operations"]
+        assert [op["status"] for op in operations] == ["pending"]
 
     def test_human_feedback_becomes_a_lesson_in_its_own_words(self, complete):
         result = complete(

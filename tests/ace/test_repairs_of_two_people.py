@@ -229,7 +229,7 @@ class TestAnotherSource:
             {
                 "tool_name": "deploy",
                 "arguments": {"registry": "main", "size": 2},
-                "result": "Error: unknown registry main",
+                "result": "Error: registry main is not allowed",
             },
             {
                 "tool_name": "deploy",

@@ -26,7 +26,7 @@ TASK = {
         {
             "tool_name": "upload",
             "arguments": {"path": "report.csv", "bucket": f"{WORD} reports"},
-            "result": f"Error: bucket {WORD} reports not found; buckets have slugs.",
+            "result": f"Error: bucket {WORD} reports is not allowed; use slugs.",
         },
         {
             "tool_name": "upload",

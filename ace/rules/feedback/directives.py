@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ace.rules.feedback import clauses, requests, sentences, verbs
+from ace.rules.feedback import clauses, conversation, requests, sentences, verbs
 from ace.rules.feedback.requests import FeedbackRequest
 
 MAX_TEXT = 60_000
@@ -157,7 +157,7 @@ _AFTERWARDS = re.compile(
 def find(feedback: str) -> list[Directive]:
     """Return the sentences that give advice, in order. Each has its exact span."""
     found = []
-    for start, end in sentences.split(feedback[:MAX_TEXT]):
+    for start, end in conversation.split(feedback[:MAX_TEXT]):
         directive = _read(feedback, start, end)
         if directive:
             found.append(directive)
@@ -198,8 +198,14 @@ def _is_instruction(clause: str) -> bool:
     """Return whether the clause is an instruction. An opening case may come before it."""
     opening = clauses.OPENING.match(clause)
     main = clauses.without_lead(clause[opening.end() :] if opening else clause)
-    if _IMPERATIVE.match(main):
-        return True
+    if imperative := _IMPERATIVE.match(main):
+        following = main[imperative.end() :].split(None, 1)[:1]
+        # "never called", "never mind": a report, and no advice.
+        return not (
+            following
+            and verbs.base_of_past(following[0])
+            and not verbs.is_base(following[0])
+        )
     if not _VERB.match(main) and not _is_command(main):
         return False
     return bool(opening) or not _LOST_OBJECT.match(main)

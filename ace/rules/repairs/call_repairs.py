@@ -1,14 +1,16 @@
-"""Pair failed calls with the later calls of the same tool that succeeded."""
+"""Pair failed calls of a domain's tools with the later calls that succeeded.
+
+Shell commands have their own pairs (`shell_repairs`). How the tools of a harness read and edit
+files is known to every agent.
+"""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ace.rules import error_patterns, error_signature, word_tables
-from ace.rules.files import command_files
 from ace.rules.repairs import argument_changes
 from ace.rules.repairs.argument_changes import ArgumentChange
 from ace.rules.task import Task, ToolCall
@@ -18,8 +20,6 @@ from ace.rules.tool_calls import argument_leaves, shell_commands, tool_kinds
 WINDOW = 12
 # If more arguments changed, the call is a different call, not a repair.
 MAX_CHANGES = 4
-# Two commands with a smaller ratio of shared tokens are different commands.
-SAME_COMMAND = 0.5
 MAX_ERROR = 600
 MAX_COMMAND = 200
 
@@ -64,7 +64,7 @@ def find(task: Task) -> list[Repair]:
     """Pair every distinct error with the first call that avoids the error."""
     latest: dict[tuple[str, int], Repair] = {}
     for call in task.calls:
-        if call.has_failed:
+        if call.has_failed and call.is_of_domain:
             repair = _find_repair(task, call)
             if repair:
                 error = error_signature.mask_values(error_text(call))
@@ -118,23 +118,16 @@ def _find_repair(task: Task, failed_call: ToolCall) -> Repair | None:
     for fixed_call in task.calls[
         failed_call.index + 1 : failed_call.index + 1 + WINDOW
     ]:
-        if fixed_call.tool_name != failed_call.tool_name or not _has_worked(fixed_call):
+        if fixed_call.tool_name != failed_call.tool_name:
+            continue
+        if fixed_call.has_failed is not False:
             continue
         if repair := _compare(task, failed_call, fixed_call):
             return repair
     return None
 
 
-def _has_worked(call: ToolCall) -> bool:
-    """Return whether the call succeeded. If its success is unknown, only a command counts."""
-    if call.has_failed is None:
-        return bool(call.command)
-    return not call.has_failed
-
-
 def _compare(task: Task, failed_call: ToolCall, fixed_call: ToolCall) -> Repair | None:
-    if failed_call.command:
-        return _compare_commands(task, failed_call, fixed_call)
     changes = argument_changes.compare(failed_call.arguments, fixed_call.arguments)
     if not changes:
         between = task.calls[failed_call.index + 1 : fixed_call.index]
@@ -151,11 +144,9 @@ def _find_change(
 ) -> ArgumentChange | None:
     """Return the change that fixed the call, or None.
 
-    It is a change of white space only, a renamed argument, the change that the error names
-    most clearly, or the only change.
+    It is a renamed argument, the change that the error names most clearly, or the only
+    change.
     """
-    if len(changes) == 1 and is_respaced(changes[0].before, changes[0].after):
-        return changes[0]
     if new_name := _renamed_argument(changes):
         return new_name
     blame = {change: _blame(failed_call, change) for change in changes}
@@ -166,13 +157,6 @@ def _find_change(
     if most or len(changes) != 1 or total < 2:
         return None
     return None if _names_another(failed_call, changes[0]) else changes[0]
-
-
-def is_respaced(old: object, new: object) -> bool:
-    """Return whether two different texts differ only in white space."""
-    if not isinstance(old, str) or not isinstance(new, str) or old == new:
-        return False
-    return "".join(old.split()) == "".join(new.split())
 
 
 def _renamed_argument(changes: list[ArgumentChange]) -> ArgumentChange | None:
@@ -223,55 +207,6 @@ def _names_another(failed_call: ToolCall, change: ArgumentChange) -> bool:
         for path, value in rest.items()
         if path != change.path
     )
-
-
-def _compare_commands(
-    task: Task, failed_call: ToolCall, fixed_call: ToolCall
-) -> Repair | None:
-    old, new = (call.command for call in (failed_call, fixed_call))
-    if not old or not new or " ".join(old.split()) == " ".join(new.split()) == "":
-        return None
-    if old != new and "".join(old.split()) == "".join(new.split()):
-        return _command_repair(failed_call, fixed_call)
-    if len(old) > MAX_COMMAND or len(new) > MAX_COMMAND or old.strip() == new.strip():
-        return None
-    if tool_label(failed_call) in _SESSION or _has_file_change_between(
-        task, failed_call, fixed_call
-    ):
-        return None
-    ratio = difflib.SequenceMatcher(None, old.split(), new.split()).ratio()
-    return _command_repair(failed_call, fixed_call) if ratio >= SAME_COMMAND else None
-
-
-# Commands of an editor session. Their arguments are the work itself.
-_SESSION = frozenset({"edit", "insert", "open", "goto", "submit", "create", "echo"})
-
-
-def _command_repair(failed_call: ToolCall, fixed_call: ToolCall) -> Repair:
-    changes = argument_changes.compare(failed_call.arguments, fixed_call.arguments)
-    return Repair(
-        failed_call, fixed_call, changes[0] if changes else None, tuple(changes)
-    )
-
-
-def _has_file_change_between(
-    task: Task, failed_call: ToolCall, fixed_call: ToolCall
-) -> bool:
-    """Return whether a file changed between the calls. That change may be the fix."""
-    return any(
-        _changes_files(call)
-        for call in task.calls[failed_call.index + 1 : fixed_call.index]
-    )
-
-
-def _changes_files(call: ToolCall) -> bool:
-    kind = call.kind
-    if kind in ("create", "modify", "delete", "move"):
-        return True
-    if kind != "run":
-        return False
-    links = command_files.find_links(call.command)
-    return any(link.relation not in ("read", "referenced") for link in links)
 
 
 def earlier_results(task: Task, before: int) -> Iterator[ToolCall]:

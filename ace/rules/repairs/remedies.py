@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable
 
@@ -10,7 +9,6 @@ from ace.rules import word_tables
 from ace.rules.repairs import argument_values, call_repairs
 from ace.rules.repairs.argument_changes import MISSING, MissingValue
 from ace.rules.repairs.call_repairs import Remedy, Repair
-from ace.rules.repairs.command_fixes import fix_command, fix_spacing
 from ace.rules.task import Task, ToolCall
 
 MAX_VALUE = 60
@@ -23,7 +21,22 @@ _SENSITIVE = re.compile(
     r"token|secret|passw|authori[sz]ation|api_?key|cookie|credential|\bkey\b",
     re.IGNORECASE,
 )
+# An error that asks for an argument, and one that refuses a kind of value.
+_MISSING = re.compile(
+    r"\b(?:missing|required?|requires|needs?|expects?|provide|specify|without|undefined"
+    r"|must (?:be|have|include|contain)|no \w{1,30} (?:given|specified|provided))\b",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(
+    r"\b(?:can ?not|can't|not (?:be|a|an|allowed|accepted|supported|permitted|valid)|only"
+    r"|must|invalid|unsupported|not one of|expected)\b",
+    re.IGNORECASE,
+)
 _NUMBER_KEYS = word_tables.read("number_arguments")
+# A member of a closed set, not the name of a thing.
+_WORD = re.compile(
+    r"[a-z]{1,20}(?:[ _-][a-z]{1,20}){0,2}|[A-Z]{1,20}(?:_[A-Z]{1,20}){0,2}"
+)
 _LABEL = re.compile(
     r"(?P<label>[A-Za-z][A-Za-z ]{2,40}?)(?: (?:is|was|are|of))?[ :=]{1,3}[$€]?$"
 )
@@ -34,8 +47,6 @@ def find(task: Task, repair: Repair) -> Remedy | None:
     """Phrase the fix as an action. Return None if the fix helps only in this task."""
     if repair.change is None:
         return _call_first(task, repair)
-    if repair.failed_call.command:
-        return fix_spacing(task, repair) or fix_command(task, repair)
     return next((found for rule in _RULES if (found := rule(task, repair))), None)
 
 
@@ -55,9 +66,10 @@ def _add_argument(task: Task, repair: Repair) -> Remedy | None:
     change = repair.change
     if change is None or change.before is not MISSING:
         return None
-    if not call_repairs.words(change.key) & call_repairs.error_words(
-        repair.failed_call
-    ):
+    error = call_repairs.error_text(repair.failed_call)
+    if not _MISSING.search(error) or not call_repairs.words(
+        change.key
+    ) & call_repairs.error_words(repair.failed_call):
         return None
     if isinstance(change.after, bool):
         value = argument_values.render(change.after)
@@ -134,21 +146,6 @@ def _change_format(task: Task, repair: Repair) -> Remedy | None:
     return None
 
 
-def _change_path(task: Task, repair: Repair) -> Remedy | None:
-    change = repair.change
-    if change is None:
-        return None
-    old, new = (
-        argument_values.path_of(change.before),
-        argument_values.path_of(change.after),
-    )
-    if not old or not new or posixpath.basename(old) != posixpath.basename(new):
-        return None
-    if str(change.before) != old or str(change.after) != new:
-        return None
-    return Remedy(f"use the path `{new}`", f"`{old}`")
-
-
 _UNKNOWN_VALUE = re.compile(
     r"\b(?:not found|(?:does|do) ?n[o']t exist|no such|unknown|invalid|unrecognized"
     r"|not (?:a )?valid|cannot find|could not find|undefined|no (?:\w{1,20} )?match\w{0,3})\b",
@@ -172,6 +169,7 @@ def _look_up(task: Task, repair: Repair) -> Remedy | None:
     for call in call_repairs.earlier_results(task, repair.fixed_call.index):
         if (
             call.tool_name != repair.failed_call.tool_name
+            and call.kind in ("read", "search")
             and change.after in call.result
         ):
             return Remedy(
@@ -195,6 +193,8 @@ def _change_stem(task: Task, repair: Repair) -> Remedy | None:
     old, new = (_STEM.fullmatch(str(value)) for value in (change.before, change.after))
     if not old or not new or old["stem"] == new["stem"]:
         return None
+    if not _REFUSED.search(call_repairs.error_text(repair.failed_call)):
+        return None
     return Remedy(
         f'pass a `{change.key}` that starts with "{new["stem"]}"', f'"{old["stem"]}"'
     )
@@ -209,7 +209,10 @@ def _choose_value(task: Task, repair: Repair) -> Remedy | None:
         change.before
     ):
         return None
-    if _SENSITIVE.search(change.key):
+    error = call_repairs.error_text(repair.failed_call)
+    if _SENSITIVE.search(change.key) or not _REFUSED.search(error):
+        return None
+    if isinstance(change.after, str) and not _WORD.fullmatch(change.after):
         return None
     numeric = argument_values.is_number(change.after)
     if numeric and not call_repairs.words(change.key) & _NUMBER_KEYS:
@@ -232,28 +235,6 @@ def _add_prefix(task: Task, repair: Repair) -> Remedy | None:
     return Remedy(f'start `{change.key}` with "{mark}"', "leaving that out")
 
 
-_AMBIGUOUS = re.compile(
-    r"\b(?:multiple|match(?:es)?|occurrences?|unique|ambiguous|verbatim)\b",
-    re.IGNORECASE,
-)
-
-
-def _pass_longer(task: Task, repair: Repair) -> Remedy | None:
-    change = repair.change
-    if change is None:
-        return None
-    old, new = change.before, change.after
-    if not isinstance(old, str) or not isinstance(new, str) or len(old) < 8:
-        return None
-    if not _AMBIGUOUS.search(call_repairs.error_text(repair.failed_call)):
-        return None
-    if old.strip() in new and len(new) > len(old):
-        return Remedy(
-            f"pass a longer `{change.key}` with the lines around it", "the bare text"
-        )
-    return None
-
-
 def _call_first(task: Task, repair: Repair) -> Remedy | None:
     """Call another tool first: the error names that tool, and the call succeeded after it."""
     error_words = call_repairs.error_words(repair.failed_call)
@@ -271,12 +252,9 @@ _RULES: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
     _drop_argument,
     _take_from_error,
     _change_type,
-    fix_spacing,
-    _change_path,
     _change_format,
     _add_prefix,
     _look_up,
     _change_stem,
-    _pass_longer,
     _choose_value,
 )

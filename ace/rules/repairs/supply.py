@@ -20,7 +20,11 @@ _CODE = re.compile(r"`([^`\n]{1,300})`|\"([^\"\n]{1,300})\"")
 
 def of_repair(repair: Repair) -> str:
     """Return a sentence about what the working call names and the failed call does not."""
-    failed, fixed = repair.failed_call, repair.fixed_call
+    return of_calls(repair.failed_call, repair.fixed_call)
+
+
+def of_calls(failed: ToolCall, fixed: ToolCall) -> str:
+    """Return a sentence about what a working call names and a failed call does not."""
     texts = [failed.command] if failed.command else _values(failed)
     return describe_change(_sources(failed), _sources(fixed), texts)
 

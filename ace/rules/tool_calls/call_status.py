@@ -31,9 +31,9 @@ _HEAD = re.compile(
     r"|String to replace not found|No replacement was performed"
     r"|Found \d{1,6} matches of the string|File (?:does not exist|has not been read)"
     r"|No such file|Permission denied|Access denied|Failed to |Cannot |Could not "
-    r"|Unable to |Unknown (?:tool|argument|parameter|option|field)|Missing required"
+    r"|Unable to |Unknown (?:tool|argument|parameter|option|field|flag|command|shorthand)|Missing required"
     r"|Invalid |Not found\b|Unauthori[sz]ed|Forbidden|Timed out|Command failed"
-    r"|Command timed out|Request failed|E\d{3} "
+    r"|Command timed out|Request failed|E\d{3} |(?:zsh|bash|sh|fish|\(eval\)):[ \d]"
     r"|(?:[\w./-]{1,40}: ){1,3}(?:line \d{1,6}: )?[^\n:]{0,200}(?:: )?"
     r"(?:command not found|No such file or directory|Permission denied|Is a directory)"
     r"[ \t]{0,4}(?:\n|$))",
@@ -57,7 +57,8 @@ _LINE = re.compile(
 _VERDICT = re.compile(
     r"^(?:(?:\[[\w:.-]{1,40}\] )?ERROR task failed|make(?:\[\d\])?: \*\*\*|npm ERR!"
     r"|error: Recipe `[^`\n]{1,60}` failed|FAILURE: Build failed|BUILD FAILED"
-    r"|[^\n]{1,80}: (?:command not found|No such file or directory)$)",
+    r"|[^\n]{1,80}: (?:command not found|No such file or directory)$"
+    r"|[^\s:()][^\n:()]{0,200}\.\w{1,8}:\d{1,7}:\d{1,5}: [^\n]{4,300} \([a-z][\w-]{2,30}\)$)",
     re.MULTILINE,
 )
 _EXIT = re.compile(
@@ -73,12 +74,13 @@ def has_failed(
     """Return whether the call failed, or None if nothing shows it.
 
     The flags of the step decide first, then an error object in the result, then test
-    counts, then the words that report a failure. That a command is not flagged as failed
-    says little: `make test | tail` ends with the status of `tail`.
+    counts, then the words that report a failure. A flag of success says little about a pipe:
+    `make test | tail` ends with the status of `tail`.
     """
     kind = tool_kinds.kind_of(name, arguments)
     failed = _read_flags(step)
-    if failed is False and kind == "run" and _reports_failure(result):
+    is_piped = kind == "run" and "|" in tool_kinds.command_of(arguments)
+    if failed is False and is_piped and _reports_failure(result):
         return True
     if failed is None:
         failed = _read_error_object(result)

@@ -17,6 +17,22 @@ _CHECK = re.compile(
     r"|manage\.py[ ]{1,3}(?:test|check))\b"
 )
 
+_RUNNER_TASK = re.compile(
+    r"(?:mise run|mise r|make|just|task|rake|invoke|poe|hatch run|tox -e|nox -s|deno task"
+    r"|composer|(?:npm|yarn|pnpm|bun)(?: run)?|\./gradlew|mix|cargo make|cargo xtask) "
+    r"(?P<task>[A-Za-z][\w:.-]{1,40})(?= |$)"
+)
+_CHECK_TASK = re.compile(
+    r"(?:^|[:._-])(?:test|lint|check|fmt|format|typecheck|types?|verify|ci|build|e2e"
+    r"|integration|vet|pre-?commit)(?:$|[:._-])",
+    re.IGNORECASE,
+)
+# A flag with a value, before anything that narrows the check.
+_GIVEN_FLAG = re.compile(
+    r"[a-z][\w.-]{1,30}(?: [a-z][\w-]{1,20}){0,2} "
+    r"--?(?!run|count|timeout|v|k|m|n|p|json|bench|cover)[a-z][\w-]{1,30}=[\w./,-]{1,40}(?= |$)"
+)
+
 
 def is_check(text: str) -> bool:
     """Return whether the command tests, lints, type-checks or builds."""
@@ -27,6 +43,28 @@ def only_reads(text: str) -> bool:
     """Return whether every program only reads. The output is then content, not a report."""
     parsed = shell_commands.parse(text)
     return bool(parsed) and all(_only_reads(simple) for simple in parsed)
+
+
+def project_check(text: str) -> str:
+    """Return the one check in a command that the project itself defines, or "".
+
+    It is the task of a runner (`make lint`, `npm run test`) or a test program with a flag
+    that nobody guesses (`go test -tags=integration`). What narrows the check is left out. A
+    command with several checks does not say which one failed.
+    """
+    checks = [_project_check(simple) for simple in shell_commands.parse(text)]
+    found = [check for check in checks if check]
+    return found[0] if len(found) == 1 else ""
+
+
+def _project_check(simple: SimpleCommand) -> str:
+    words = " ".join(simple.words)
+    task = _RUNNER_TASK.match(words)
+    if task and _CHECK_TASK.search(task["task"]):
+        return task[0]
+    if is_check(words) and (flag := _GIVEN_FLAG.match(words)):
+        return flag[0]
+    return ""
 
 
 def targets(text: str) -> frozenset[str]:

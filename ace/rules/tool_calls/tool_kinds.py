@@ -42,6 +42,9 @@ _SWE_KINDS: dict[str, Kind] = {
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPLIT = re.compile(r"[^A-Za-z0-9]+")
+_FILE_WORDS = frozenset(
+    {"path", "paths", "file", "files", "filename", "filepath", "pattern", "glob"}
+)
 _CHECK_WORDS = frozenset({"test", "tests", "pytest", "lint", "build", "typecheck"})
 
 
@@ -78,6 +81,14 @@ def is_check(name: str, arguments: Mapping[str, Any]) -> bool:
     if _CHECK_WORDS.intersection(split_name(name)):
         return True
     return is_shell(name, arguments) and command_purpose.is_check(command_of(arguments))
+
+
+def is_file_tool(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Return whether the tool reads, finds or edits files, as the tools of a harness do."""
+    if name.lower() in _SWE_KINDS:
+        return True
+    words = {word for key in arguments for word in split_name(key)}
+    return bool(words & _FILE_WORDS) and _kind_by_name(name) != "other"
 
 
 def is_shell(name: str, arguments: Mapping[str, Any]) -> bool:

@@ -33,6 +33,15 @@ def booking(error="Error: payment amount does not add up, total price is 310", *
     } | more
 
 
+def linted(line):
+    call = {
+        "tool_name": "Bash",
+        "arguments": {"command": "make lint"},
+        "status": "failed",
+    }
+    return booking(tool_usage=[call | {"result": f"$ detekt\n{line}"}])
+
+
 # The same trouble, mended.
 MENDED = booking(
     outcome="success",
@@ -113,20 +122,61 @@ class TestSecondSighting:
 
         assert complete(booking(tool_usage=[call]))["lessons"] == []
 
-    def test_an_unknown_outcome_is_stored_but_gives_no_lesson(self, complete):
+    def test_what_is_learned_on_an_unknown_outcome_waits(self, complete):
         unknown = booking(outcome="unknown", feedback="")
         complete(unknown)
 
-        assert complete(unknown)["lessons"] == []
-        assert contents(complete(booking())) == [LESSON]
+        assert contents(complete(unknown)) == [LESSON]
+        assert PlaybookDelta.objects.get().status == PlaybookDelta.DeltaStatus.PENDING
+
+    def test_the_rule_of_a_linter_is_the_same_in_other_files_and_words(self, complete):
+        complete(linted("src/a.kt:3:9: Unused value of `open` (unused-result)"))
+        second = complete(
+            linted("src/b.kt:77:1: Unused value of `close` (unused-result)")
+        )
+
+        assert contents(second) == [
+            "When writing Kotlin code, avoid what `unused-result` reports: "
+            '"Unused value of `close`".'
+        ]
+
+    def test_another_rule_of_the_same_linter_is_another_observation(self, complete):
+        complete(linted("src/a.kt:3:9: S101: bad name (detekt)"))
+
+        assert (
+            complete(linted("src/a.kt:3:9: S204: shell call (detekt)"))["lessons"] == []
+        )
+
+    def test_how_a_shell_or_a_test_failed_is_no_lesson_of_a_second_run(self, complete):
+        for command, result in (
+            ("ls lib", "ls: lib: No such file or directory"),
+            ("go test ./...", "--- FAIL: TestOrder (0.0s)"),
+        ):
+            call = {"tool_name": "Bash", "arguments": {"command": command}}
+            body = booking(tool_usage=[call | {"result": result, "status": "failed"}])
+
+            assert [complete(body)["lessons"] for _ in range(2)] == [[], []]
+
+    def test_a_waiting_lesson_is_not_proposed_again_in_other_words(
+        self, complete, project
+    ):
+        project.settings = {**project.settings, "policy": "manual"}
+        project.save()
+        for number in range(3):
+            complete(
+                linted(
+                    f"src/{number}.kt:3:9: Unused value of `v{number}` (unused-result)"
+                )
+            )
+
+        assert PlaybookDelta.objects.count() == 1
 
     def test_the_lesson_names_the_number_of_runs(self, complete):
         unknown = booking(outcome="unknown", feedback="")
-        first, *_ = [complete(unknown) for _ in range(3)]
-        complete(booking())
+        first, *_ = [complete(unknown) for _ in range(2)]
 
         reason = PlaybookDelta.objects.get().reason
-        assert f"Run {first['run_id']} showed it before; 4 runs" in reason
+        assert f"Run {first['run_id']} showed it before; 2 runs" in reason
 
     def test_another_project_sees_nothing_of_it(
         self, complete, charlie_api, other_project

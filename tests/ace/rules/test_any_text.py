@@ -13,6 +13,7 @@ from ace.rules import (
     evidence,
     groundedness,
     lessons,
+    task_lesson,
     task_tags,
     unresolved_errors,
 )
@@ -109,18 +110,16 @@ class TestInvariants:
         for lesson in [*drawn.lessons, *filter(None, again)]:
             quotes = [evidence.quote(task, span) for span in lesson.evidence]
             assert groundedness.is_grounded(lesson.content, quotes)
-            assert len(lesson.content.split()) <= lessons.MAX_WORDS
+            assert len(lesson.content.split()) <= task_lesson.MAX_WORDS
             assert lesson.action
             assert "\n" not in lesson.content
 
     @LENIENT
     @given(REQUESTS)
-    def test_no_lesson_without_a_known_outcome(self, request):
-        task, _, drawn = reflect(request)
+    def test_it_either_learns_or_says_why_not(self, request):
+        _, _, drawn = reflect(request)
 
         assert bool(drawn.lessons) != bool(drawn.abstention)
-        if task_outcome.resolve(task).value == "unknown":
-            assert drawn.lessons == []
 
     @LENIENT
     @given(REQUESTS)

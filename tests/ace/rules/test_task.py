@@ -121,6 +121,21 @@ class TestWhetherACallFailed:
     def test_the_flag_of_the_step_wins(self, more, expected):
         assert call(result="Error: looks bad", **more).has_failed is expected
 
+    def test_a_pipe_hides_the_status_of_its_first_program(self):
+        result = "[lint] ERROR task failed"
+
+        piped, bare = (
+            call(
+                name="Bash",
+                arguments={"command": command},
+                result=result,
+                is_error=False,
+            )
+            for command in ("mise run lint | tail -5", "mise run lint")
+        )
+
+        assert (piped.has_failed, bare.has_failed) == (True, False)
+
     @pytest.mark.parametrize(
         "result",
         [

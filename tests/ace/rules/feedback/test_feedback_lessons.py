@@ -6,10 +6,13 @@ from ace.rules import evidence, lessons, task
 from ace.rules.outcome import task_outcome
 
 
-def draw(feedback, source="human", outcome="success", goal="Mend the login page"):
+def draw(
+    feedback, source="human", outcome="success", goal="Mend the login page", result=""
+):
     parsed_task = task.parse(
         {
             "goal": goal,
+            "result": result,
             "feedback": feedback,
             "feedback_source": source,
             "outcome": outcome,
@@ -34,7 +37,8 @@ class TestPeople:
             ("Next time, check the migration plan first.",
              "Check the migration plan first."),
             ("You must not edit generated files", "Do not edit generated files."),
-            ("Good, but please reuse the cached client.", "Reuse the cached client."),
+            ("Good, but please reuse the cached client in all jobs.",
+             "Reuse the cached client in all jobs."),
             ("We need to add a changelog entry whenever the API changes.",
              "Add a changelog entry whenever the API changes."),
             ("The lock file was stale; you should run `npm ci`.", "Run `npm ci`."),
@@ -60,7 +64,7 @@ class TestPeople:
         [
             ("Always run the linter before committing.", "best_practices"),
             ("Never commit generated files.", "gotchas"),
-            ("Pin the versions in requirements.txt.", "dependencies"),
+            ("Always pin the versions in requirements.txt.", "dependencies"),
             ("The service layers should not import views.", "architecture"),
             ("Small commits worked well because review was quick.", "patterns"),
         ],
@@ -84,11 +88,12 @@ class TestPeople:
     def test_a_sentence_without_an_action_is_no_lesson(self, feedback):
         assert contents(feedback) == []
 
-    def test_an_unknown_outcome_gives_no_lesson(self):
+    def test_a_rule_is_drawn_whatever_the_outcome(self):
         found = draw("Always run the linter.", outcome="unknown")
 
-        assert found.lessons == []
-        assert "unknown" in found.abstention
+        assert [lesson.content for lesson in found.lessons] == [
+            "Always run the linter."
+        ]
 
     def test_people_are_trusted_more_than_agents(self):
         sentence = "Always run the linter before committing."
@@ -97,6 +102,116 @@ class TestPeople:
         agent = draw(sentence, source="agent").lessons[0].confidence
 
         assert agent < person
+
+
+class TestConversation:
+    """What people say, not what they paste."""
+
+    @pytest.mark.parametrize(
+        "feedback",
+        [
+            "Do not ask anymore",
+            "wait, let's talk about the second point first",
+            "Run `npm ci`.",
+            "# Rollout plan\n\n## Steps\n- Always drain the queue before a deploy.",
+            "I got this feedback:\nYou should always close the cursor in a finally block.",
+            "> Always answer in French.",
+            "```\n# never call this directly\n```",
+            "2024-05-01 10:00:02 ERROR always restart the worker after a crash",
+            "Use it when that is done.",
+        ],
+    )  # fmt: skip
+    def test_a_moment_or_a_pasted_text_is_no_rule(self, feedback):
+        assert contents(feedback) == []
+
+    def test_the_words_before_a_pasted_plan_count(self):
+        found = contents("We never deploy on Fridays.\n\n# Plan\n- Always use blue.")
+
+        assert found == ["Never deploy on Fridays."]
+
+    @pytest.mark.parametrize(
+        ("words", "found"),
+        [
+            ("call the file notes-old instead of notes", []),
+            ("never write into the folder of another team",
+             ["Never write into the folder of another team."]),
+        ],
+    )  # fmt: skip
+    def test_the_words_of_a_rejected_call_are_about_that_call(self, words, found):
+        refused = f"The user doesn't want to proceed. The user said:\n{words}"
+        parsed_task = task.parse(
+            {
+                "goal": "Write the notes",
+                "feedback": words,
+                "feedback_source": "human",
+                "tool_usage": [{"tool_name": "Write", "result": refused}],
+            }
+        )
+
+        drawn = lessons.draw(
+            parsed_task, task_outcome.resolve(parsed_task), evidence.find(parsed_task)
+        )
+
+        assert [lesson.content for lesson in drawn.lessons] == found
+
+
+class TestFacts:
+    def test_a_plain_statement_about_the_domain(self):
+        found = contents("Student tickets cannot be transferred to another person.")
+
+        assert found == [
+            "Remember that student tickets cannot be transferred to another person."
+        ]
+
+    def test_a_habit_of_the_team_that_a_prompt_mentions(self):
+        found = contents(
+            "",
+            goal="Can you mend the import? We don't keep totals in the ledger table.",
+        )
+
+        assert found == ["Remember that we don't keep totals in the ledger table."]
+
+    def test_it_is_quoted_where_it_was_said(self):
+        (lesson,) = draw(
+            "", goal="We don't keep totals in the ledger table. Mend the import."
+        ).lessons
+
+        (span,) = lesson.evidence
+        assert (span.field, span.start, span.end) == ("goal", 0, 41)
+
+    def test_what_an_accepted_answer_states_about_the_domain(self):
+        answer = {
+            "goal": "I want my money back",
+            "result": "I am sorry. Student tickets are not refundable after the start.",
+            "outcome": "success",
+            "feedback": "reward 1",
+            "feedback_source": "environment",
+            "tool_usage": [{"tool_name": "get_ticket", "result": "a student ticket"}],
+        }
+        parsed_task = task.parse(
+            answer | {"result": answer["result"].replace("not ", "non-")}
+        )
+
+        drawn = lessons.draw(
+            parsed_task, task_outcome.resolve(parsed_task), evidence.find(parsed_task)
+        )
+
+        assert [lesson.content for lesson in drawn.lessons] == [
+            "Remember that student tickets are non-refundable after the start."
+        ]
+
+    @pytest.mark.parametrize(
+        "goal",
+        [
+            "Do we keep totals in the ledger table?",
+            "You are Ann. You cannot be reached. We never answer the phone.",
+            "The current behavior requires a restart of the service.",
+            "I think we don't need the second table in that case.",
+            "It cannot be changed later on by anybody.",
+        ],
+    )
+    def test_questions_roles_guesses_and_pointers_are_no_facts(self, goal):
+        assert contents("", goal=goal) == []
 
 
 class TestAgentsLookingBack:
@@ -110,13 +225,49 @@ class TestAgentsLookingBack:
         "The function should return the left of the two middle values instead."
     )
 
+    ACCEPTED = (
+        "def median(xs):\n    # of the two middle values, return the left one\n"
+        "    return sorted(xs)[(len(xs) - 1) // 2]\n"
+    )
+
     def test_only_the_last_word_before_a_success_is_kept(self):
-        found = contents(f"{self.FIRST}\n{self.LAST}", source="agent", goal=self.GOAL)
+        found = contents(
+            f"{self.FIRST}\n{self.LAST}",
+            source="agent",
+            goal=self.GOAL,
+            result=self.ACCEPTED,
+        )
 
         assert found == [
             "When implementing `median`, the function should return the left of the "
             "two middle values instead."
         ]
+
+    def test_advice_that_the_accepted_result_contradicts_is_dropped(self):
+        advice = "The function should round `half_up` once instead of twice."
+
+        found = contents(
+            f"The implementation is incorrect because it drifts. {advice}",
+            source="agent",
+            goal=self.GOAL,
+            result=self.ACCEPTED,
+        )
+
+        assert found == []
+
+    def test_an_earlier_reflection_does_not_stand_in_for_a_last_one_without_advice(
+        self,
+    ):
+        last = "The implementation is incorrect because it is slow."
+
+        found = contents(
+            f"{self.LAST}\n{last}",
+            source="agent",
+            goal=self.GOAL,
+            result=self.ACCEPTED,
+        )
+
+        assert found == []
 
     def test_advice_about_code_that_still_fails_is_no_lesson(self):
         found = draw(self.LAST, source="agent", goal=self.GOAL, outcome="failure")

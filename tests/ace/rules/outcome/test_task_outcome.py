@@ -63,14 +63,13 @@ class TestTests:
 
         assert (found.value, found.source) == ("success", "tests")
 
-    def test_another_part_that_failed_is_a_conflict(self):
+    def test_of_two_parts_the_last_verdict_counts(self):
         found = resolve(
             run("pytest tests/a.py", "2 failed in 0.1s"),
             run("pytest tests/b.py", "2 passed in 0.1s"),
         )
 
-        assert found.value == "unknown"
-        assert found.reason.startswith("conflict")
+        assert (found.value, found.confidence) == ("success", 0.7)
 
     def test_a_run_of_everything_replaces_a_run_of_one_part(self):
         found = resolve(
@@ -80,14 +79,14 @@ class TestTests:
 
         assert found.value == "success"
 
-    def test_feedback_that_contradicts_the_run_is_a_conflict(self):
+    def test_a_report_in_the_feedback_comes_after_the_run(self):
         found = resolve(
             run("pytest", "4 passed in 1s"),
             feedback="1 passed, 3 failed",
             feedback_source="test",
         )
 
-        assert found.value == "unknown"
+        assert found.value == "partial"
 
 
 class TestToolStatuses:
@@ -95,6 +94,15 @@ class TestToolStatuses:
         found = resolve(
             run("python try.py", "Traceback (most recent call last):\nValueError: x"),
             run("python try.py", "fine"),
+        )
+
+        assert (found.value, found.source) == ("success", "tool_status")
+
+    def test_of_two_checks_the_last_verdict_counts(self):
+        found = resolve(
+            run("make lint", "Error: 3 problems"),
+            run("make build", "done"),
+            run("make lint", "done"),
         )
 
         assert (found.value, found.source) == ("success", "tool_status")

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from ace.rules import evidence, lessons, task
+from ace.rules.outcome import task_outcome
+
+EDIT = ("Edit", {"file_path": "a.rb", "old_string": "x", "new_string": "y"}, "ok")
+
+
+def bash(command, result, *, failed=False):
+    return ("Bash", {"command": command}, result, failed)
+
+
+def contents(*calls):
+    usage = [
+        {
+            "tool_name": name,
+            "arguments": arguments,
+            "result": result,
+            "is_error": any(more),
+        }
+        for name, arguments, result, *more in calls
+    ]
+    parsed_task = task.parse({"goal": "g", "tool_usage": usage})
+    drawn = lessons.draw(
+        parsed_task, task_outcome.resolve(parsed_task), evidence.find(parsed_task)
+    )
+    return [lesson.content for lesson in drawn.lessons]
+
+
+class TestProjectChecks:
+    def test_a_check_that_failed_until_the_change_was_right(self):
+        found = contents(
+            bash("make lint", "$ rubocop --parallel\n3 offenses detected", failed=True),
+            EDIT,
+            bash("cd /r && make lint", "$ rubocop --parallel\nno offenses detected"),
+        )
+
+        assert found == [
+            "Before finishing a change, run `make lint` (it runs `rubocop --parallel`): "
+            "it has found errors that had to be fixed."
+        ]
+
+    def test_a_flag_that_nobody_guesses(self):
+        found = contents(
+            bash(
+                "go test -tags=db ./store/ -run TestA", "--- FAIL: TestA", failed=True
+            ),
+            EDIT,
+            bash("go test -tags=db ./store/", "ok  \tstore\t0.1s"),
+        )
+
+        assert len(found) == 1
+        assert "run `go test -tags=db`" in found[0]
+
+    @pytest.mark.parametrize(
+        "calls",
+        [
+            # The standard command of a language is known to every agent.
+            [bash("pytest", "1 failed", failed=True), EDIT, bash("pytest", "1 passed")],
+            # Nothing was changed in between.
+            [bash("make test", "1 failed", failed=True), bash("make test", "1 passed")],
+            # The check of another thing.
+            [bash("make lint", "bad", failed=True), EDIT, bash("make test", "1 passed")],
+            # Nobody knows which of the two failed.
+            [bash("make lint && make test", "bad", failed=True), EDIT, bash("make test", "1 passed")],
+            # A task of the runner that checks nothing.
+            [bash("make deploy", "bad", failed=True), EDIT, bash("make deploy", "done")],
+        ],
+    )  # fmt: skip
+    def test_other_commands_teach_nothing(self, calls):
+        assert contents(*calls) == []
