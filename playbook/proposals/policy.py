@@ -29,7 +29,7 @@ PERSON_GATES = {
 }
 # A proposal that fails one of these gates is in quarantine, whoever wrote it.
 UNSAFE_GATES = {"instruction", "danger"}
-ONLY_SAID = "Somebody said it in passing, so a person decides whether it is a rule."
+ONLY_MENTIONED = "It was mentioned in passing, so a person decides whether it is a rule."
 REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 
@@ -83,8 +83,8 @@ def decide(
     policy, attests = project.options.policy, caller.attests_in(project.pk)
     if policy != "manual" and proposal.repair_key and not attests:
         return _of_claimed_repair(proposal, risk)
-    if proposal.is_only_said and proposal.feedback_source != "human":
-        return Decision(Status.PENDING, risk, ONLY_SAID)
+    if proposal.is_mentioned_only:
+        return Decision(Status.PENDING, risk, ONLY_MENTIONED)
     if reason := _policy_reason(policy, proposal, attests=attests):
         return Decision(Status.PENDING, risk, reason)
     return Decision(Status.APPLIED, risk)

@@ -49,6 +49,10 @@ class Quote:
     quote: str
 
 
+# How the signatures of plain statements of fact begin (`ace.rules.lesson_families`).
+FACT_SIGNATURE = "fact|"
+
+
 @dataclass(frozen=True)
 class Proposal:
     """One proposed change.
@@ -126,10 +130,11 @@ class Proposal:
         )
 
     @property
-    def is_only_said(self) -> bool:
-        """Whether it rests on words of the goal or the result alone."""
-        fields = {quote.field for quote in self.evidence}
-        return bool(fields) and fields <= {"goal", "result"}
+    def is_mentioned_only(self) -> bool:
+        """Whether it is a fact that a goal or a result mentions, which nobody asked for."""
+        return self.signature.startswith(FACT_SIGNATURE) and not any(
+            quote.field == "feedback" for quote in self.evidence
+        )
 
     @property
     def payload(self) -> dict[str, Any]:

@@ -22,7 +22,6 @@ class TestRefusals:
         [
             ("quote", {"evidence": ()}),
             ("verbatim", {"sources": {"result": "It says something else."}}),
-            ("outcome", {"outcome": "unknown"}),
             ("grounded", {"text": "Always use `never_seen_before` in `src/a.py`."}),
             ("atomic", {"text": "Always run `make` before " + "each " * 60 + "push."}),
             ("specific", {"text": "Always check the results carefully."}),
@@ -44,6 +43,14 @@ class TestRefusals:
         assert gate(delta, name)["verdict"] == "fail"
         assert delta.review_note
         assert not PlaybookEntry.objects.exists()
+
+    def test_a_lesson_of_a_run_without_an_outcome_waits(self, project, bob, learned):
+        lesson = learned("Run `make lint` before you push.", outcome="unknown")
+
+        [delta] = submission.propose(project, [lesson], bob)
+
+        assert delta.status == "pending"
+        assert gate(delta, "outcome")["verdict"] == "fail"
 
     def test_it_stores_no_secret_of_a_refused_delta(self, project, bob, learned):
         secret = "ghp_" + "a1B2" * 9
