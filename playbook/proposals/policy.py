@@ -29,7 +29,9 @@ PERSON_GATES = {
 }
 # A proposal that fails one of these gates is in quarantine, whoever wrote it.
 UNSAFE_GATES = {"instruction", "danger"}
-ONLY_MENTIONED = "It was mentioned in passing, so a person decides whether it is a rule."
+ONLY_MENTIONED = (
+    "It was mentioned in passing, so a person decides whether it is a rule."
+)
 REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 

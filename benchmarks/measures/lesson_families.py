@@ -1,0 +1,170 @@
+"""Count the lessons that each family of rules draws from recorded runs and sessions.
+
+The rules are run alone, without a database: what the gates for texts refuse is left out, and
+what needs a person is told by the outcome and by where the words come from.
+"""
+
+from __future__ import annotations
+
+import random
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ace.rules import evidence as spans
+from ace.rules import lessons, unresolved_errors
+from ace.rules import task as tasks
+from ace.rules.outcome import task_outcome
+from ace.rules.outcome.task_outcome import TaskOutcome
+from ace.rules.task import Task
+from ace.rules.task_lesson import TaskLesson
+from benchmarks.datasets import recorded_requests
+from benchmarks.datasets.recorded_requests import RecordedRequest
+from benchmarks.options import BenchmarkOptions
+from playbook.rule_text import text_gates
+
+HELP = "Lessons of each family of rules on recorded runs and sessions, and a sample."
+REPEATED = "repeated"
+FAMILIES = (*lessons.FAMILIES, REPEATED)
+# What people or agents say needs a person, whoever sends it.
+SAID = frozenset({"advice", "facts"})
+SAMPLE, SEED = 100, 27
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        choices=FAMILIES,
+        metavar="FAMILY",
+        help=f"leave a family out: {', '.join(FAMILIES)}",
+    )
+    parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
+
+
+@dataclass
+class LessonCount:
+    """The lessons of one family; a text counts once, however many runs show it."""
+
+    texts: set[str] = field(default_factory=set)
+    live: set[str] = field(default_factory=set)
+    runs: int = 0
+    refused: int = 0
+
+
+def run(options: BenchmarkOptions) -> dict[str, Any]:
+    without = frozenset(options.extra["without"])
+    counts = {name: LessonCount() for name in FAMILIES if name not in without}
+    shown: dict[str, dict[str, Any]] = {}
+    for family, lesson, row in _draw_all(options, without):
+        count = counts[family]
+        if row["refused"]:
+            count.refused += 1
+            continue
+        count.runs += 1
+        count.texts.add(lesson.content)
+        if row["is_live"]:
+            count.live.add(lesson.content)
+        shown.setdefault(lesson.content, {"family": family, **row})
+    return {
+        "without": sorted(without),
+        "families": {
+            name: {
+                "lessons": len(count.texts),
+                "live": len(count.live),
+                "runs": count.runs,
+                "refused": count.refused,
+            }
+            for name, count in counts.items()
+        },
+        "sample": _sample(list(shown.values()), options.extra["seed"]),
+    }
+
+
+def _draw_all(
+    options: BenchmarkOptions, without: Collection[str]
+) -> Iterator[tuple[str, TaskLesson, dict[str, Any]]]:
+    seen: Counter[str] = Counter()
+    for recorded in recorded_requests.read_all(options.data):
+        task = tasks.parse(recorded.request)
+        outcome = task_outcome.resolve(task)
+        for family, lesson in _draw(task, outcome, seen, without):
+            yield family, lesson, _row(recorded, task, outcome, family, lesson)
+
+
+def _draw(
+    task: Task, outcome: TaskOutcome, seen: Counter[str], without: Collection[str]
+) -> Iterator[tuple[str, TaskLesson]]:
+    """Yield the lessons of a task with their families, and remember its errors."""
+    found = spans.find(task)
+    drawn: list[TaskLesson] = []
+    for name in lessons.FAMILIES:
+        others = {other for other in lessons.FAMILIES if other != name}
+        if name not in without:
+            own = lessons.draw(task, outcome, found, without=others).lessons
+            drawn += own
+            yield from ((name, lesson) for lesson in own)
+    for error in unresolved_errors.find(task, found, drawn):
+        seen[error.signature] += 1
+        if REPEATED not in without and seen[error.signature] == 2:
+            lesson = unresolved_errors.to_lesson(task, error, outcome, "")
+            if lesson:
+                yield REPEATED, lesson
+
+
+def _row(
+    recorded: RecordedRequest,
+    task: Task,
+    outcome: TaskOutcome,
+    family: str,
+    lesson: TaskLesson,
+) -> dict[str, Any]:
+    quotes = [spans.quote(task, span) for span in lesson.evidence]
+    is_known = outcome.value != "unknown" and not lesson.supply
+    return {
+        "source": recorded.source,
+        "run": recorded.name,
+        "goal": task.goal[:300],
+        "outcome": outcome.value,
+        "quotes": quotes,
+        "lesson": lesson.content,
+        "is_live": is_known and (family not in SAID or task.feedback_source == "human"),
+        "refused": _refusing_gate(lesson.content, quotes),
+    }
+
+
+def _refusing_gate(content: str, quotes: Sequence[str]) -> str:
+    """Return the name of the first gate that refuses the text, or ""."""
+    checks = (
+        text_gates.check_quote(quotes),
+        text_gates.check_grounding(content, quotes),
+        text_gates.check_actionable(content),
+        text_gates.check_specific(content),
+        text_gates.check_one_off(content),
+        text_gates.check_atomic(content),
+    )
+    return next((check.name for check in checks if check.verdict == "fail"), "")
+
+
+def _sample(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
+    """Draw the rows that a person judges, without what tells who made them."""
+    drawn = random.Random(seed).sample(rows, min(SAMPLE, len(rows)))
+    keys = ("run", "goal", "outcome", "quotes", "lesson")
+    return [{key: row[key] for key in keys} for row in drawn]
+
+
+def table(result: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["family", "lessons", "live without a person", "runs", "refused"]
+    for name, count in result["families"].items():
+        yield [name, *(str(value) for value in count.values())]
+    totals = Counter[str]()
+    for count in result["families"].values():
+        totals.update(count)
+    yield ["all", *(str(totals[key]) for key in ("lessons", "live", "runs", "refused"))]
+
+
+def remarks(result: dict[str, Any]) -> Iterator[str]:
+    yield f"Sample for reading: {len(result['sample'])} lessons (--json writes them)."
