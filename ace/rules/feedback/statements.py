@@ -55,7 +55,7 @@ _PERSONA = re.compile(r"\s{0,20}you(?:'re| are) ", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class StatedFact:
+class FactStatement:
     """A fact, and the place of its sentence in the text."""
 
     start: int
@@ -63,7 +63,7 @@ class StatedFact:
     content: str
 
 
-def find(text: str, *, of_team: bool) -> list[StatedFact]:
+def find(text: str, *, of_team: bool) -> list[FactStatement]:
     """Return the facts of a text: a team's habits, or what holds for a kind of things.
 
     A text that gives the reader a role ("You are …") describes a part to play.
@@ -75,7 +75,7 @@ def find(text: str, *, of_team: bool) -> list[StatedFact]:
         sentence = text[start:end]
         fact = _habit(sentence) if of_team else _limit(sentence)
         if fact:
-            found.append(StatedFact(start, end, f"Remember that {fact}."))
+            found.append(FactStatement(start, end, f"Remember that {fact}."))
     return found[:MAX_FACTS]
 
 
@@ -116,7 +116,7 @@ def _plain(fact: str) -> str:
     return text if text.count("`") % 2 == text.count('"') % 2 == 0 else ""
 
 
-def all_of(text: str) -> Iterator[StatedFact]:
+def all_of(text: str) -> Iterator[FactStatement]:
     """Yield the facts of both kinds."""
     yield from find(text, of_team=True)
     yield from find(text, of_team=False)

@@ -8,7 +8,7 @@ from ace.rules import causes, error_signature
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.feedback import statements
-from ace.rules.feedback.statements import StatedFact
+from ace.rules.feedback.statements import FactStatement
 from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson, is_sound
@@ -42,7 +42,9 @@ def draw(
             )
 
 
-def _facts(task: Task, outcome: TaskOutcome) -> Iterator[tuple[str, StatedFact, float]]:
+def _facts(
+    task: Task, outcome: TaskOutcome
+) -> Iterator[tuple[str, FactStatement, float]]:
     """Yield (field, fact, confidence). What the agent says of its own work is no fact."""
     for fact in statements.all_of(task.goal):
         yield "goal", fact, OF_PERSON
