@@ -349,7 +349,7 @@ class Memory(models.Model):
         """
         from inference.embedding import active_model  # loads the model runtime
 
-        vector = self.vectors.filter(model=active_model.get().name, chunk=0).first()
+        vector = self.vectors.filter(model=active_model.find_name(), chunk=0).first()
         return vector.vector if vector else None
 
     @property

@@ -73,6 +73,19 @@ def get() -> Embedder:
     return _load_recorded(choice, recorded.name, choice.key, os.getpid())
 
 
+def find_name() -> str:
+    """Return the name of the active model, or an empty text if no model can be loaded.
+
+    In the second case no text has a vector, because the first vector records its model.
+    """
+    if recorded := model_record.read():
+        return recorded.name
+    try:
+        return from_settings().name
+    except InferenceError:
+        return ""
+
+
 @lru_cache(maxsize=2)
 def _load_recorded(choice: EmbeddingChoice, name: str, key: str, pid: int) -> Embedder:
     """Load a model that the settings no longer name; load it again when its key changes."""

@@ -44,8 +44,9 @@ def describe(
     has_job = jobs.unfinished().exists()
     refused = _refused_ids(jobs)
     waiting, failed, since = 0, 0, []
+    model = active_model.find_name()
     for table in reembed.EMBEDDED_TABLES:
-        missing = table.without_vector(active_model.get().name)
+        missing = table.without_vector(model)
         rows = visible(missing.filter(project_id=project_id)).order_by()
         counts = rows.aggregate(
             missing=Count("pk"),

@@ -26,7 +26,9 @@ def find_waiting(
     project_id: uuid.UUID, ids: Collection[uuid.UUID]
 ) -> frozenset[uuid.UUID]:
     """Return those of these memories that have no vector yet."""
-    rows = embedding_job.rows_to_embed(project_id).filter(pk__in=ids)
+    rows = Memory.objects.filter(
+        embedding_job.EMBEDDABLE, project_id=project_id, pk__in=ids
+    ).exclude(vectors__model=active_model.find_name())
     return frozenset(rows.values_list("pk", flat=True))
 
 
@@ -46,6 +48,6 @@ def wait_until_embedded(
 def find_searchable(ids: Collection[uuid.UUID]) -> frozenset[uuid.UUID]:
     """Return those of these memories that a search finds by meaning."""
     rows = Memory.objects.current().filter(
-        pk__in=ids, vectors__model=active_model.get().name
+        pk__in=ids, vectors__model=active_model.find_name()
     )
     return frozenset(rows.values_list("pk", flat=True))

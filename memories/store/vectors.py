@@ -53,10 +53,17 @@ def embed_short(texts: Sequence[str]) -> list[InlineVector]:
 
 
 def describe_cut(text: str) -> str:
-    """Return a note if the model does not read all of a text, or an empty text."""
+    """Return a note if the model does not read all of a text, or an empty text.
+
+    Without a model the note is left out, because nothing is known about its tokens.
+    """
     if len(text) <= chunks.MIN_CUT:
         return ""
-    _, end = active_model.get().find_spans(text)[-1]
+    try:
+        _, end = active_model.get().find_spans(text)[-1]
+    except InferenceError as error:
+        log.warning("cut_unknown", error=str(error))
+        return ""
     if end == len(text):
         return ""
     return (

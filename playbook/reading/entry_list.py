@@ -104,7 +104,7 @@ def with_details(
     visible = Memory.objects.visible_to(caller).readable()
     recent = Support.objects.filter(memory__in=visible).order_by("-pk")[:MAX_SUPPORTS]
     vectors = EntryVector.objects.filter(
-        entry=OuterRef("pk"), model=active_model.get().name
+        entry=OuterRef("pk"), model=active_model.find_name()
     )
     open_conflicts = Conflict.objects.filter(state=Conflict.ConflictStage.OPEN)
     return (

@@ -187,6 +187,41 @@ class TestProject:
         assert indexing()["waiting"] == 0
 
 
+class TestWithoutAModel:
+    """The model of the settings cannot be loaded, and no vector was ever stored."""
+
+    @pytest.fixture(autouse=True)
+    def _no_model(self, settings):
+        settings.EMBEDDING_PROVIDER = "gone"
+
+    def test_a_long_text_is_stored(self, alice_api, project):
+        content = " ".join(f"word{n}" for n in range(400))
+        body = {
+            "project_id": str(project.pk),
+            "memory_type": "learning",
+            "content": content,
+        }
+
+        stored = alice_api.post("/api/v1/memories", body, format="json")
+
+        assert stored.status_code == 201, stored.content
+        assert stored.json()["searchable"] == {"keyword": True, "semantic": False}
+
+    def test_texts_wait_for_the_model(self, write, indexing):
+        write(2)
+
+        assert indexing()["waiting"] == 2
+
+    def test_a_batch_can_be_waited_for(self, write, slept):
+        assert write(query="?wait=1")["waiting"] == LARGE
+
+    def test_a_memory_can_be_changed(self, write, alice_api):
+        path = f"/api/v1/memories/{write(1)['results'][0]['id']}"
+
+        changed = alice_api.patch(path, {"sensitivity": "public"}, format="json")
+        assert changed.status_code == 200, changed.content
+
+
 @pytest.mark.django_db
 class TestReadiness:
     def test_it_counts_texts_without_a_vector(self, write, run_jobs):
