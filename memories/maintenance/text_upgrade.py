@@ -14,6 +14,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from common import locks
+from common.caller import SYSTEM
 from common.db import write
 from inference.embedding import active_model, row_vectors
 from inference.embedding.vector import Vector
@@ -26,6 +27,7 @@ from projects import search_language
 from search import statistics
 
 KIND = "upgrade_texts"
+SAME_TEXT = "the same text, found by the upgrade"
 BATCH = 32  # rows between two steps; a killed job repeats at most one batch
 
 
@@ -85,12 +87,20 @@ def _write(memories: Sequence[Memory], embedded: dict[uuid.UUID, list[Vector]]) 
     rows = Memory.objects.light().select_for_update(no_key=True).order_by("pk")
     for memory in rows.filter(pk__in=texts):
         search_columns.fill(memory, language)
-        try:
-            with transaction.atomic():
-                memory.save(update_fields=["similarity_hash", "content_tsv"])
-        except IntegrityError:  # the same text was stored during the upgrade
-            originals.assign(memory)
+        _save(memory)
         if memory.pk in embedded and memory.text == texts[memory.pk]:
             vectors = embedded[memory.pk]
             memory.vectors.filter(model=vectors[0].model).delete()
             put([(memory, vectors)])
+
+
+def _save(memory: Memory) -> None:
+    """Save the hash and the words; a text that was stored during the upgrade is a duplicate."""
+    names = ["similarity_hash", "content_tsv"]
+    try:
+        with transaction.atomic():
+            memory.save(update_fields=names)
+    except IntegrityError:
+        if original := originals.resolve_original(memory, SYSTEM):
+            originals.mark_duplicate(memory, original, SYSTEM, reason=SAME_TEXT)
+        memory.save(update_fields=names)

@@ -14,10 +14,10 @@ from inference.embedding import active_model
 from inference.embedding.fake import outage
 from jobs.models import Job
 from memories.maintenance import text_upgrade
-from memories.models import Memory
+from memories.models import Memory, MemoryChange, MemoryFile
 from memories.read import search as read_search
-from memories.store import vectors, write
-from memories.store.drafts import Draft
+from memories.store import originals, vectors, write
+from memories.store.drafts import Draft, FileRef
 
 LATE = "the turbine overheats when the valve sticks"
 LONG = f"{' '.join(f'word{n}' for n in range(400))} {LATE}"
@@ -116,6 +116,32 @@ def test_a_text_that_was_stored_again_meanwhile_is_its_duplicate(
 
     memory.refresh_from_db()
     assert memory.duplicate_of_id == again.memory.pk
+
+
+def test_the_duplicates_of_a_duplicate_and_its_files_go_with_it(
+    old, upgrade, project, alice
+):
+    fields = {"content": "It ran to its end.", "goal": "Deploy the ledger"}
+    memory = old(**fields, files=(FileRef("src/ledger.py"),))
+    copy = write.store(
+        project, Draft(memory_type="learning", content="Another text."), alice
+    ).memory
+    originals.mark_duplicate(copy, memory, alice, reason="cosine 0.97")
+    project.settings = {"dedup": {"enabled": False}}
+    project.save()
+    again = write.store(project, Draft(memory_type="learning", **fields), alice).memory
+
+    upgrade()
+
+    copy.refresh_from_db()
+    assert copy.duplicate_of == again
+    links = MemoryFile.objects.filter(memory=again)
+    assert [link.file.file_path for link in links] == ["src/ledger.py"]
+    change = MemoryChange.objects.filter(memory_id=memory.pk).first()
+    assert (change.action, change.reason) == (
+        "duplicate_mark",
+        "the same text, found by the upgrade",
+    )
 
 
 def test_a_killed_job_goes_on_where_it_stopped(old, upgrade, monkeypatch, run_jobs):
