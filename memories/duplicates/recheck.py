@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from common.caller import Caller
 from common.errors import StateConflict
-from memories import near_duplicates
+from memories import near_duplicates, searchable_text
 from memories.duplicates import decide
 from memories.models import Memory, PossibleDuplicate
 from projects.models import Project
@@ -30,8 +30,10 @@ class WrongMark:
 def find_wrong_marks(project: Project) -> Iterator[WrongMark]:
     """Yield the marked memories that differ from their originals by today's rules.
 
-    What a person merged stays, as do the copies of one text and of one fact.
+    What a person merged stays, as do the copies of one text and of one fact. Raises
+    InferenceError.
     """
+    threshold = project.options.dedup.threshold
     rows = (
         Memory.objects.filter(project=project, is_duplicate=True, deleted_at=None)
         .exclude(duplicate_of=None)
@@ -43,12 +45,14 @@ def find_wrong_marks(project: Project) -> Iterator[WrongMark]:
         originals = Memory.objects.light().in_bulk([m.duplicate_of_id for m in batch])
         for memory in batch:
             original = originals[memory.duplicate_of_id]
-            if reason := _why_different(memory, original):
+            if reason := _why_different(memory, original, threshold=threshold):
                 yield WrongMark(memory, reason)
 
 
-def _why_different(memory: Memory, original: Memory) -> str:
-    if memory.similarity_hash == original.similarity_hash or memory.is_keyed_fact:
+def _why_different(memory: Memory, original: Memory, *, threshold: float) -> str:
+    # The stored hashes may be those of an earlier release, which hashed the content alone.
+    hashes = {searchable_text.similarity_hash(each) for each in (memory, original)}
+    if len(hashes) == 1 or memory.is_keyed_fact:
         return ""
     merged = PossibleDuplicate.objects.filter(
         memory=max(memory, original, key=lambda row: row.pk),
@@ -57,7 +61,7 @@ def _why_different(memory: Memory, original: Memory) -> str:
     )
     if merged.exists():
         return ""
-    return near_duplicates.why_not_one(memory, original) or ""
+    return near_duplicates.why_not_one(memory, original, threshold=threshold) or ""
 
 
 def release(mark: WrongMark, caller: Caller) -> bool:

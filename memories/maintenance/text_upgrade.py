@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from common import locks
 from common.caller import SYSTEM
@@ -19,11 +20,13 @@ from common.db import write
 from inference.embedding import active_model, row_vectors
 from inference.embedding.vector import Vector
 from jobs import runner
+from jobs.models import Job
 from memories import searchable_text
 from memories.models import Memory
 from memories.store import originals, search_columns
 from memories.store.vectors import put
 from projects import search_language
+from projects.models import Project
 from search import statistics
 
 KIND = "upgrade_texts"
@@ -50,6 +53,14 @@ def upgrade_project(run: runner.JobRun) -> dict[str, Any]:
         current = Memory.objects.current()
         statistics.rebuild(current, project_id=project_id, name=search_columns.CORPUS)
     return {"rows": done, "refused": row_vectors.describe(refused)}
+
+
+def find_unfinished(projects: QuerySet[Project]) -> list[Project]:
+    """Return the projects whose upgrade still waits, runs, or has failed."""
+    jobs = Job.objects.filter(kind=KIND).exclude(
+        state__in=[Job.State.DONE, Job.State.CANCELLED]
+    )
+    return list(projects.filter(pk__in=jobs.values("project_id")))
 
 
 def is_old(memory: Memory) -> bool:

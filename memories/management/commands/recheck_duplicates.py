@@ -3,10 +3,13 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import QuerySet
 
 from common.caller import SYSTEM
+from inference.errors import InferenceError
 from memories.duplicates import recheck
+from memories.maintenance import text_upgrade
 from projects.models import Project
 
 
@@ -24,6 +27,18 @@ class Command(BaseCommand):
         projects = Project.objects.visible_to(SYSTEM).order_by("pk")
         if options["project"]:
             projects = projects.filter(name=options["project"])
+        if unfinished := text_upgrade.find_unfinished(projects):
+            names = ", ".join(project.name for project in unfinished)
+            raise CommandError(
+                f"The job {text_upgrade.KIND} is not done in {names}: wait for it, or "
+                "retry it if it failed."
+            )
+        try:
+            self._recheck(projects, options)
+        except InferenceError as error:
+            raise CommandError(f"Texts cannot be compared: {error}") from error
+
+    def _recheck(self, projects: QuerySet[Project], options: dict[str, Any]) -> None:
         found = released = 0
         for project in projects:
             for mark in recheck.find_wrong_marks(project):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from audit.models import AuditEvent
+from common.text import plain_text
+from inference.embedding.fake import outage
+from jobs.models import Job
 from memories.duplicates import decide
 from memories.models import Memory, MemoryChange, PossibleDuplicate
 from memories.store import originals, write
@@ -92,6 +95,46 @@ def test_copies_of_one_text_stay(hidden, recheck, first, second):
     recheck("--apply")
 
     assert is_hidden(other)
+
+
+LEDGER = "The nightly run of the ledger ended."
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"title": "Invoices of March went out late again"},
+        {"steps": ["Restart the queue", "Ask the bank for the missing statement"]},
+        {"feedback": "The operator had to enter every amount by hand"},
+    ],
+)
+def test_texts_that_only_the_earlier_hash_made_one_are_released(hidden, recheck, other):
+    one, two = hidden({"content": LEDGER}, {"content": LEDGER, **other})
+    # Before the upgrade of the texts, the rows have the hash of the content alone.
+    rows = Memory.objects.filter(pk__in=[one.pk, two.pk])
+    rows.update(similarity_hash=plain_text.similarity_hash(LEDGER))
+
+    told = recheck("--apply")
+
+    assert "cosine 0." in told
+    assert not is_hidden(two)
+
+
+@pytest.mark.parametrize("state", ["waiting", "running", "failed"])
+def test_it_is_refused_until_the_texts_are_upgraded(hidden, recheck, project, state):
+    _, other = hidden(*WRONG[0])
+    Job.objects.create(kind="upgrade_texts", project_id=project.pk, state=state)
+
+    with pytest.raises(CommandError, match=f"not done in {project.name}"):
+        recheck("--apply")
+    assert is_hidden(other)
+
+
+def test_it_says_that_the_model_does_not_answer(hidden, recheck):
+    hidden(*WRONG[1])
+
+    with outage(), pytest.raises(CommandError, match="cannot be compared"):
+        recheck()
 
 
 def test_what_a_person_merged_stays(project, alice, recheck):
