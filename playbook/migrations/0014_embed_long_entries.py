@@ -10,16 +10,17 @@ LONG = 480
 
 
 def embed_anew(apps: Any, schema_editor: Any) -> None:
-    """Let a job embed long entries again, with a vector for each chunk."""
+    """Let a job embed long entries again, with a vector for each chunk.
+
+    Their old vectors stay until then, so that the entries are found meanwhile.
+    """
     entries = apps.get_model("playbook", "PlaybookEntry").objects
-    vectors = apps.get_model("playbook", "EntryVector").objects
     job = apps.get_model("jobs", "Job")
     long = entries.annotate(size=Length("content")).filter(size__gt=LONG).order_by()
     projects = list(long.values_list("project_id", flat=True).distinct())
-    vectors.filter(entry__in=long.values("pk")).delete()
     job.objects.bulk_create(
         [
-            job(kind="embed_entries", project_id=project_id, key=str(project_id))
+            job(kind="embed_long_entries", project_id=project_id, key=str(project_id))
             for project_id in projects
         ],
         ignore_conflicts=True,
