@@ -24,6 +24,9 @@ log = structlog.get_logger(__name__)
 MAX_ERROR = 2_000  # characters of the error that a job keeps
 FIRST_DELAY = timedelta(seconds=5)
 MAX_DELAY = timedelta(minutes=30)
+UNKNOWN_DELAY = timedelta(
+    minutes=1
+)  # until a job of an unknown kind is looked at again
 TURN_LENGTH = timedelta(minutes=1)  # how long a job runs before waiting jobs go first
 
 
@@ -117,6 +120,16 @@ class JobRun:
         self._wait(run_after=timezone.now(), attempts=F("attempts") - 1)
         broker.wake_worker(self.job.pk)
 
+    def postpone(self) -> None:
+        """Leave a job of an unknown kind to a worker of the release that knows it."""
+        error = f"this release has no handler for {self.job.kind}"
+        log.warning("job_postponed", **self._context(), error=error)
+        self._wait(
+            run_after=timezone.now() + UNKNOWN_DELAY,
+            attempts=F("attempts") - 1,
+            error=error,
+        )
+
     def finish(self, result: dict[str, Any] | None) -> None:
         with transaction.atomic():
             is_done = self._leased_row.update(
@@ -190,8 +203,7 @@ def run(job_id: uuid.UUID) -> None:
     handler = HANDLERS.get(job.kind)
     if handler is None:
         unknown = JobHandler(job.kind, lambda run: None, 1, timedelta(minutes=1))
-        error = errors.Permanent(f"no handler for {job.kind}")
-        JobRun(job, unknown).fail(error, for_good=True)
+        JobRun(job, unknown).postpone()
         return
     attempt = JobRun(job, handler)
     if job.attempts > handler.attempts:

@@ -51,6 +51,26 @@ def expire(job):
     )
 
 
+@pytest.mark.django_db
+class TestAnotherRelease:
+    def test_a_job_of_an_unknown_kind_waits_for_a_worker_that_knows_it(
+        self, handler, monkeypatch
+    ):
+        job = queue.enqueue("probe")
+        with monkeypatch.context() as patch:
+            patch.delitem(runner.HANDLERS, "probe")
+            runner.run(job.pk)
+        job.refresh_from_db()
+        waited = job.state, job.attempts, job.error, job in Job.objects.due()
+        Job.objects.update(run_after=timezone.now())
+        runner.run(job.pk)
+
+        job.refresh_from_db()
+        why = "this release has no handler for probe"
+        assert waited == ("waiting", 0, why, False)
+        assert (job.state, job.error) == ("done", "")
+
+
 @pytest.mark.django_db(transaction=True)
 class TestTwoAtOnce:
     def test_one_of_eight_workers_runs_a_job(self, handler, together):
