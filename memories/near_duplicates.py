@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
@@ -180,9 +180,16 @@ def compare(
             threshold=threshold,
             neighbours=neighbours,
         )
+    if similar and not active_model.has_scale(vectors[0].model):
+        return Verdict(None, tuple(map(_undecided, similar)))
     if original := _first_duplicate(similar):
         return Verdict(original)
     return Verdict(None, tuple(similar))
+
+
+def _undecided(similar: Similarity) -> Similarity:
+    why = similar.why_not_merged or "scale: the model's similarities are not measured"
+    return replace(similar, why_not_merged=why)
 
 
 def find_near(
@@ -250,7 +257,7 @@ def why_not_one(memory: Memory, other: Memory, *, threshold: float) -> str | Non
     if all(len(model.split(each.text)) == 1 for each in (memory, other)):
         left, right = active_model.embed_with(model, [memory.text, other.text])
         similarity = active_model.scale_of(model.name).similarity(left.cosine(right))
-        if similarity < threshold:
+        if similarity < threshold and active_model.has_scale(model.name):
             return f"cosine {similarity:.3f}"
         return similarity_of(memory, other, similarity).why_not_merged
     overlap = word_overlap.compare(memory.text, other.text)

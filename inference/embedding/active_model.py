@@ -246,6 +246,18 @@ def scale_of(model: str) -> Scale:
     return Scale.read(recorded.scale) or BUNDLED
 
 
+def has_scale(model: str) -> bool:
+    """Whether a model's similarities may decide that two texts are one.
+
+    Until a model's own scale is measured, its cosines are read on the bundled model's scale,
+    on which those of another model may be far too high. Raises InferenceError.
+    """
+    recorded = model_record.read()
+    if recorded and recorded.name == model and recorded.scale:
+        return True
+    return not get().has_own_scale
+
+
 def measure_scale(model: Embedder) -> Scale | None:
     """Measure the scale of a model, if it has its own; raises InferenceError."""
     return calibration.measure(model) if model.has_own_scale else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -84,3 +85,19 @@ class TestAnInstallationWithAnotherModel:
         run_jobs()
 
         assert not read_search.find(project, query, alice).hits
+
+    def test_it_hides_no_memory_before_its_scale_is_measured(
+        self, project, alice, run_jobs
+    ):
+        text = "The nightly run of the ledger ended"
+        write.store(project, Draft(f"{text}.", memory_type="learning"), alice)
+        other = Draft(f"{text}: the bank had sent money.", memory_type="learning")
+
+        early = write.store(project, other, alice)
+        run_jobs()
+        late = write.store(project, replace(other, content=f"{text}!!"), alice)
+
+        why = "scale: the model's similarities are not measured"
+        assert [each.why_not_merged for each in early.possible_duplicates] == [why]
+        assert early.status == "stored"
+        assert late.status == "duplicate"
