@@ -13,10 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from common.text import literals
+from common.text import overlap as word_overlap
 from common.text import plain_text as texts
 from common.text.contradiction import disagreement, rule_opposition
+from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from playbook.entries.neighbours import (
+    ALIKE_COSINE,
     MAX_NEIGHBOURS,
     MERGE_COSINE,
     Neighbour,
@@ -169,7 +172,7 @@ def compare(
     """Compare a text with one entry whose vector is near."""
     if ANSWER.fullmatch(action) and ANSWER.fullmatch(near.entry.action):
         return _compare_answers(condition, action, near)
-    entry, similarity = near.entry, near.similarity
+    entry = near.entry
     opposition = rule_opposition.find_opposition(
         rule_text(entry.content, entry.action),
         rule_text(text, action),
@@ -178,6 +181,7 @@ def compare(
     )
     if opposition:
         return Match("against", replace(near, disagreement=opposition))
+    similarity = _limit_similarity(text, near)
     ours, theirs = literals.find_literals(text), literals.find_literals(entry.content)
     reason = disagreement.reason_to_keep_apart(entry.content, text)
     conflict = reason and disagreement_without_names(entry.content, text)
@@ -205,6 +209,19 @@ def compare(
         return Match("wider" if adds else "same", near)
     is_superset = theirs <= ours and _word_set(entry.content) <= _word_set(text)
     return Match("wider" if is_superset else "alike", near)
+
+
+def _limit_similarity(text: str, near: Neighbour) -> float:
+    """Return the similarity of two texts; that of two long texts is limited by their words.
+
+    The cosine of long texts is that of their best chunk, such as a beginning that both have.
+    """
+    split = active_model.get().split
+    if not all(len(split(each)) > 1 for each in (text, near.entry.content)):
+        return near.similarity
+    overlap = word_overlap.compare(near.entry.content, text)
+    limit = ALIKE_COSINE if overlap.own_statement else overlap.share
+    return min(near.similarity, limit)
 
 
 def _is_open(conflict: str) -> bool:

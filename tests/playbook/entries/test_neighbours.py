@@ -14,6 +14,13 @@ from playbook.models import EntryVector
 from playbook.proposals import person_edits
 
 RULE = "Always run the database migrations before the test suite starts."
+WORDS = [
+    "".join(parts)
+    for parts in product(
+        "bdfgk", ("ala", "emo", "iru"), "lmnprst", ("ok", "ub", "ix", "an")
+    )
+]
+BEGINNING = " ".join(WORDS[:200])
 
 
 @pytest.fixture
@@ -89,6 +96,19 @@ class TestMatch:
             near.entry.condition = ""
 
         assert matches.compare(text, near, condition=condition).verdict == verdict
+
+    @pytest.mark.parametrize(
+        ("text", "verdict"),
+        [
+            (f"{BEGINNING}\n{' '.join(WORDS[280:360])}", "alike"),
+            (f"{' '.join(WORDS[200:280])}\n{BEGINNING}", "same"),
+        ],
+    )
+    def test_long_texts_are_one_rule_by_all_of_their_words(self, write, text, verdict):
+        entry = write(f"{BEGINNING}\n{' '.join(WORDS[200:280])}")
+        near = neighbours.Neighbour(entry, 0.98)
+
+        assert matches.compare(text, near).verdict == verdict
 
     def test_it_does_not_look_at_retired_entries(self, write, match, alice, project):
         entry = write(RULE)
