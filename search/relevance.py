@@ -26,7 +26,7 @@ class HitSignals(NamedTuple):
     """What the lanes say of a hit.
 
     `share` is its part of the greatest possible BM25 score, `cosine` its similarity, None if
-    no vector was searched, and `score` its fused score.
+    the query or the row has no vector, and `score` its fused score.
     """
 
     share: float

@@ -189,7 +189,7 @@ def rank(
     scores = fuse.fuse_lanes(lanes, weights, max_score=bm25.max_score(terms))
     hits = order_hits([each.id for each in found], scores, lanes)
     return Ranking(
-        mark_relevant(hits, has_vector=bool(vector), max_score=bm25.max_score(terms)),
+        mark_relevant(hits, max_score=bm25.max_score(terms)),
         pending.terms,
         {"keyword": candidates.keyword_count, "semantic": candidates.semantic_count},
         notes,
@@ -275,18 +275,19 @@ def score_row(row: Model, ranking: Ranking) -> RowScores:
     return RowScores(score, cosine.get(row.pk))
 
 
-def mark_relevant(
-    hits: Sequence[Hit], *, has_vector: bool, max_score: float
-) -> list[Hit]:
-    """Return the hits, each with whether it answers the query."""
+def mark_relevant(hits: Sequence[Hit], *, max_score: float) -> list[Hit]:
+    """Return the hits, each with whether it answers the query.
 
-    def lane_score(hit: Hit, lane: str) -> float:
-        return hit.lanes[lane].score if lane in hit.lanes else 0.0
+    A row that has no vector yet is judged by its words, as are all rows without a query vector.
+    """
+
+    def lane_score(hit: Hit, lane: str) -> float | None:
+        return hit.lanes[lane].score if lane in hit.lanes else None
 
     signals = [
         HitSignals(
-            share=lane_score(hit, "keyword") / max_score,
-            cosine=lane_score(hit, "semantic") if has_vector else None,
+            share=(lane_score(hit, "keyword") or 0.0) / max_score,
+            cosine=lane_score(hit, "semantic"),
             score=hit.score,
         )
         for hit in hits

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.embedding.fake import outage
 from search.relevance import HitSignals, find_relevant
+from search.search import Hit, LaneRank, mark_relevant
 
 SIGNALS = st.builds(
     HitSignals,
@@ -50,6 +53,18 @@ def test_there_is_a_verdict_for_each_hit_and_none_without_evidence(hits):
     assert len(found) == len(hits)
     if not any(found[:20]):
         assert not any(found)
+
+
+def test_a_row_without_a_vector_is_judged_by_its_words():
+    words = {"keyword": LaneRank(1, 0.4)}
+    hits = [
+        Hit(uuid.uuid4(), 0.5, words),
+        Hit(uuid.uuid4(), 0.3, {**words, "semantic": LaneRank(1, 0.1)}),
+    ]
+
+    found = mark_relevant(hits, max_score=1.0)
+
+    assert [hit.is_relevant for hit in found] == [True, False]
 
 
 @pytest.fixture
