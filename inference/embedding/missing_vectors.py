@@ -16,6 +16,7 @@ from jobs.models import Job
 # The jobs that embed the texts of a project.
 KINDS = (
     "embed",
+    "embed_deltas",
     "embed_entries",
     "embed_messages",
     "embed_summaries",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from django.db import connection
 
@@ -11,6 +13,8 @@ from memories.maintenance import embedding_wait
 from memories.models import Memory
 from memories.scopes import Scope
 from memory_project import health
+from playbook.proposals import submission
+from playbook.proposals.proposed_change import Proposal, Quote
 
 BATCH = "/api/v1/memories/batch"
 LARGE = 21
@@ -141,6 +145,25 @@ class TestProject:
             }
             alice_api.post("/api/v1/playbook/entries", body, format="json")
 
+        assert indexing()["waiting"] == 1
+
+    def test_it_counts_waiting_lessons(self, project, alice, indexing):
+        text = "When calling `edit_file`, pass `path` instead of `file`."
+        proposal = Proposal(
+            operation="add",
+            content=text,
+            category="gotchas",
+            reason="Learned from a task.",
+            evidence=(Quote("result", 0, len(text), text),),
+            sources={"result": text},
+            run_id=uuid.uuid4(),
+            outcome="success",
+            producer_name="reflector",
+        )
+        with outage():
+            (delta,) = submission.propose(project, [proposal], alice)
+
+        assert delta.status == "pending"
         assert indexing()["waiting"] == 1
 
     def test_without_a_job_they_failed(self, write, indexing):
