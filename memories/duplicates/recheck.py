@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from common.caller import Caller
+from common.db import write
 from common.errors import StateConflict
 from memories import near_duplicates, searchable_text
 from memories.duplicates import decide
@@ -24,6 +25,7 @@ class WrongMark:
     """A memory that is marked as a duplicate, and why it is none."""
 
     memory: Memory
+    original: Memory
     reason: str
 
 
@@ -46,7 +48,7 @@ def find_wrong_marks(project: Project) -> Iterator[WrongMark]:
         for memory in batch:
             original = originals[memory.duplicate_of_id]
             if reason := _why_different(memory, original, threshold=threshold):
-                yield WrongMark(memory, reason)
+                yield WrongMark(memory, original, reason)
 
 
 def _why_different(memory: Memory, original: Memory, *, threshold: float) -> str:
@@ -64,8 +66,13 @@ def _why_different(memory: Memory, original: Memory, *, threshold: float) -> str
     return near_duplicates.why_not_one(memory, original, threshold=threshold) or ""
 
 
+@write
 def release(mark: WrongMark, caller: Caller) -> bool:
     """Make a memory an original again; False if it changed meanwhile, or if its key has a fact."""
+    compared = {each.pk: each.version for each in (mark.memory, mark.original)}
+    rows = Memory.objects.select_for_update(no_key=True).filter(pk__in=compared)
+    if dict(rows.order_by("pk").values_list("pk", "version")) != compared:
+        return False
     try:
         decide.unmark(mark.memory, caller, note=f"recheck: {mark.reason}"[:500])
     except StateConflict:

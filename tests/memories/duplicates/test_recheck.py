@@ -6,10 +6,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from audit.models import AuditEvent
+from common.caller import SYSTEM
 from common.text import plain_text
 from inference.embedding.fake import outage
 from jobs.models import Job
 from memories.duplicates import decide
+from memories.duplicates import recheck as recheck_module
+from memories.lifecycle import update
 from memories.models import Memory, MemoryChange, PossibleDuplicate
 from memories.store import originals, write
 from memories.store.drafts import Draft
@@ -128,6 +131,16 @@ def test_it_is_refused_until_the_texts_are_upgraded(hidden, recheck, project, st
     with pytest.raises(CommandError, match=f"not done in {project.name}"):
         recheck("--apply")
     assert is_hidden(other)
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_what_changed_since_it_was_compared_stays(hidden, project, alice, changed):
+    pair = hidden(*WRONG[1])
+    (mark,) = recheck_module.find_wrong_marks(project)
+    update.update_memory(pair[changed], {"tags": ["new"]}, alice, None)
+
+    assert not recheck_module.release(mark, SYSTEM)
+    assert is_hidden(pair[1])
 
 
 def test_it_says_that_the_model_does_not_answer(hidden, recheck):
