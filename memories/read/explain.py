@@ -158,20 +158,22 @@ def _drops(
     condition = queries.build_condition(request.parsed_query, request.language)
     if condition and not itself.filter(content_tsv=condition.query).exists():
         yield DropReason("query", QUERY_MISMATCH)
-    positions = {hit.id: position for position, hit in enumerate(ranked.hits)}
-    if memory.pk not in positions:
+    hit = next((each for each in ranked.hits if each.id == memory.pk), None)
+    if hit is None:
         yield DropReason(
             "lanes", _explain_absence(context.ranking_request, ranked, memory)
         )
         return
-    position = positions[memory.pk]
-    if (score := ranked.hits[position].score) < context.min_score:
-        yield DropReason("min_score", f"its score is {score}")
-    if context.cutoff == "auto" and not ranked.hits[position].is_relevant:
+    if hit.score < context.min_score:
+        yield DropReason("min_score", f"its score is {hit.score}")
+    if context.cutoff == "auto" and not hit.is_relevant:
         why = "it only comes nearest to the query: too few of its words and meaning"
         yield DropReason("cutoff", why)
-    if position >= context.limit:
-        yield DropReason("limit", f"it is number {position + 1}")
+    before = ranked.hits[: ranked.hits.index(hit)]
+    if context.cutoff == "auto":
+        before = [each for each in before if each.is_relevant]
+    if len(before) >= context.limit:
+        yield DropReason("limit", f"it is number {len(before) + 1}")
 
 
 def _out_of_scope(

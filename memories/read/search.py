@@ -100,8 +100,10 @@ def find(
         rows, ranking_request, _partitions(project, shared), pending
     )
     least = request.min_score if request.min_score is not None else -1.0
-    best = [hit for hit in ranked.hits if hit.score >= least][: request.limit]
+    best = [hit for hit in ranked.hits if hit.score >= least]
     kept = [hit for hit in best if hit.is_relevant or request.cutoff == "none"]
+    kept, best = kept[: request.limit], best[: request.limit]
+    left_out = [hit for hit in best if hit not in kept]
     # A memory that was deleted after the ranking is not returned as a hit.
     page = (
         hydrate.load_page(ranked.rows, [hit.id for hit in kept]) if ranked.rows else {}
@@ -135,7 +137,7 @@ def find(
         hits=hits,
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
-        notes=(*ranked.notes, *_cutoff_notes(len(best) - len(kept), len(best))),
+        notes=(*ranked.notes, *_cutoff_notes(len(left_out), len(best))),
         explanation=_explain(request, context, ranked, rows),
     )
 

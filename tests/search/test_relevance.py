@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.embedding.fake import outage
+from search import relevance
 from search.relevance import HitSignals, find_relevant
 from search.search import Hit, LaneRank, mark_relevant
 
@@ -110,6 +111,21 @@ class TestTheCutoff:
             answer = ask("billing migration deploy", cutoff="auto")
 
         assert len(answer["hits"]) == 1
+
+    def test_the_limit_counts_what_is_left(self, ask, monkeypatch):
+        def find_last(signals):
+            return [False] * (len(signals) - 1) + [True]
+
+        monkeypatch.setattr(relevance, "find_relevant", find_last)
+        asked = {"mode": "semantic", "cutoff": "auto", "limit": 1}
+
+        answer = ask("the deploy of billing", **asked)
+        (hit,) = answer["hits"]
+        explained = ask("the deploy of billing", explain=hit["memory"]["id"], **asked)
+
+        assert not hit["memory"]["content"].startswith("The deploy")
+        assert answer["notes"][0].startswith("cutoff: 1 of 1 hits")
+        assert explained["explanation"]["memory"]["in_answer"]
 
     def test_explain_says_so(self, ask, search):
         hits = search("the deploy of billing", mode="semantic")
