@@ -57,6 +57,8 @@ def _count_persons(rows: Sequence[ObservedRepair]) -> int:
 
 def _words(row: ObservedRepair, *, is_trusted: bool, is_shared: bool) -> FixWords:
     seen = row.seen
+    # Without the code, that a line was rewritten says nothing.
+    is_empty = row.cure == "rewrite" and not is_trusted
     return FixWords(
         kind=row.kind,
         cure=row.cure,
@@ -64,6 +66,6 @@ def _words(row: ObservedRepair, *, is_trusted: bool, is_shared: bool) -> FixWord
         worked=seen["worked"] if is_trusted else "",
         removed=tuple(seen["removed"]),
         added=tuple(seen["added"]),
-        is_sayable=seen["is_sayable"],
+        is_sayable=seen["is_sayable"] and not is_empty,
         is_shared=is_shared,
     )

@@ -106,7 +106,8 @@ def _by_edit(
         failed=before[:MAX_TEXT],
         worked=after[:MAX_TEXT],
         fixed_index=later[end].index,
-        is_sayable=bool(issue.source) and after.count("\n") < MAX_LINES,
+        is_sayable=bool(issue.source and after.strip())
+        and after.count("\n") < MAX_LINES,
     )
 
 

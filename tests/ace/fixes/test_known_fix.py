@@ -173,6 +173,16 @@ class TestToWhom:
         assert "it was suppressed (2 times" in found["text"]
         assert "read only" not in str(found)
 
+    def test_that_others_rewrote_a_line_is_not_said(
+        self, complete, fix, bob_api, carol_api, dora_api
+    ):
+        calls = [LINT_REPAIR[0], edit("defer f.Close()", "close(f)"), LINT_REPAIR[2]]
+        for api in (bob_api, carol_api):
+            complete(api, calls)
+
+        assert fix(dora_api, "mise run lint", LINT) is None
+        assert '"close(f)"' in fix(bob_api, "mise run lint", LINT)["text"]
+
     def test_a_live_rule_of_one_of_the_repairs_is_said_to_everybody(
         self, complete, fix, bob_api, dora_api, alice_api
     ):

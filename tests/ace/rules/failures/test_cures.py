@@ -138,6 +138,15 @@ class TestEdits:
             bash("mise run lint", "0 issues."),
         )
 
+    def test_an_edit_that_only_deletes_has_no_words(self):
+        (repair,) = find(
+            bash("mise run lint", REPORT),
+            edit("store/a.go", "f := open()\ndefer f.Close()", "f := open()"),
+            bash("mise run lint", "0 issues."),
+        )
+
+        assert not repair.is_sayable
+
 
 class TestPathsAndTools:
     def test_the_next_file_that_the_tool_found_relative_to_its_folder(self):
