@@ -16,6 +16,7 @@ from ace.reflect import (
     credit_exposures,
     episode_lessons,
     observations,
+    repeated_wishes,
 )
 from ace.reflect.by_model import ModelLessons, ReflectionProducer
 from ace.reflect.by_rules import RuleFindings
@@ -83,7 +84,7 @@ def _create(run: AceRun, caller: Caller) -> Reflection:
 
 
 def _read_by_rules(run: AceRun, task: Task) -> RuleFindings:
-    """Reflect by the rules; add lessons about errors that an earlier run had too."""
+    """Reflect by the rules; add what an earlier run shows too: errors and wishes."""
     cited = cited_entries.find(run.project, run.request, cited_entries.CITED)
     entries = cited_entries.find(
         run.project, run.request, cited_entries.CITED, cited_entries.INJECTED
@@ -91,7 +92,8 @@ def _read_by_rules(run: AceRun, task: Task) -> RuleFindings:
     findings = by_rules.reflect(
         task, run.project, entries=entries, cited_ids={entry.pk for entry in cited}
     )
-    return observations.learn(run, task, findings)
+    findings = observations.learn(run, task, findings)
+    return repeated_wishes.learn(run, task, findings)
 
 
 def _lessons(

@@ -29,9 +29,7 @@ PERSON_GATES = {
 }
 # A proposal that fails one of these gates is in quarantine, whoever wrote it.
 UNSAFE_GATES = {"instruction", "danger"}
-ONLY_MENTIONED = (
-    "It was mentioned in passing, so a person decides whether it is a rule."
-)
+ONLY_MENTIONED = "Nobody said it as a rule, so a person decides whether it is one."
 REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 

@@ -49,8 +49,9 @@ class Quote:
     quote: str
 
 
-# How the signatures of plain statements of fact begin (`ace.rules.lesson_families`).
-FACT_SIGNATURE = "fact|"
+# How the signatures begin of plain statements of fact (`ace.rules.lesson_families`), and of
+# requests that a second session repeats (`ace.reflect.repeated_wishes`).
+FACT_SIGNATURE, WISH_SIGNATURE = "fact|", "wish|"
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,11 @@ class Proposal:
 
     @property
     def is_mentioned_only(self) -> bool:
-        """Whether it is a fact that a goal or a result mentions, which nobody asked for."""
-        return self.signature.startswith(FACT_SIGNATURE) and not any(
-            quote.field == "feedback" for quote in self.evidence
+        """Whether nobody said it as a rule: a fact mentioned in passing, a repeated request."""
+        is_feedback = any(quote.field == "feedback" for quote in self.evidence)
+        is_fact = self.signature.startswith(FACT_SIGNATURE)
+        return self.signature.startswith(WISH_SIGNATURE) or (
+            is_fact and not is_feedback
         )
 
     @property

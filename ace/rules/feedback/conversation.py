@@ -21,7 +21,8 @@ _PASTED_LINE = re.compile(
     r"|diff --git |@@ |[+-]{3} |\+\s|[ \t]{0,8}[\u2500-\u257f\u276f\u23bf\u23fa\u2713\u2717\u25cf$%] ?"
     r"|[ \t]{0,8}\[?(?:\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d\b)|[ \t]{0,8}at [\w.$<>]{2,80}[(:]"
     r"|[ \t]{0,8}(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Traceback)\b[:\] ]"
-    r"|[ \t]{0,8}[^\s:]{1,120}\.\w{1,6}:\d{1,7}\b|={2,} "
+    r"|[ \t]{0,8}[^\s:]{1,120}\.\w{1,6}:\d{1,7}\b|={2,} |import [\w.]+$|from [\w.]+ import ",
+    re.MULTILINE,
 )
 # "I got this error:", "the reviewer says:". What follows is not the person's own.
 _INTRODUCTION = re.compile(

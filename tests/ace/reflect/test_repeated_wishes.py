@@ -1,0 +1,114 @@
+"""What people ask for in two sessions, in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace.models import AceRun, Observation
+from ace.reflect import reflector_phase
+from playbook.models import PlaybookDelta
+
+URL = "/api/v1/complete-task"
+# The provider of the tests gives texts with the same words near vectors.
+FIRST = "Can you add unit tests for the parser module?"
+AGAIN = "please add unit tests for the parser module"
+
+
+def asked(goal, **more):
+    return {
+        "agent_id": "desk",
+        "goal": goal,
+        "result": "Done.",
+        "outcome": "success",
+        "tool_usage": [],
+    } | more
+
+
+@pytest.fixture
+def complete(alice_api, project):
+    def post(goal, **more):
+        body = {"project_id": str(project.pk), **asked(goal, **more)}
+        answer = alice_api.post(URL, body)
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return post
+
+
+def contents(result):
+    return [lesson["content"] for lesson in result["lessons"]]
+
+
+LESSON = (
+    "Make sure to add unit tests for the parser module: "
+    "people asked for it in more than one session."
+)
+
+
+@pytest.mark.django_db
+class TestSaidTwice:
+    def test_the_first_telling_is_kept_and_is_no_rule(self, complete):
+        assert complete(FIRST)["lessons"] == []
+
+        kept = Observation.objects.get()
+        assert kept.root_cause == "WISH"
+        assert kept.seen["quote"] == FIRST
+
+    def test_a_second_telling_is_proposed_with_both_quotes(self, complete):
+        first = complete(FIRST)
+
+        second = complete(AGAIN)
+
+        assert contents(second) == [LESSON]
+        delta = PlaybookDelta.objects.get()
+        assert delta.status == PlaybookDelta.DeltaStatus.PENDING
+        assert [quote["quote"] for quote in delta.evidence] == [AGAIN]
+        assert f'Run {first["run_id"]} had it before: "{FIRST}"' in delta.reason
+
+    def test_it_is_never_live_without_a_person(self, complete, project):
+        project.settings = {**project.settings, "policy": "auto"}
+        project.save()
+        complete("Mend it", feedback=FIRST, feedback_source="human")
+
+        complete("Mend it", feedback=AGAIN, feedback_source="human")
+
+        delta = PlaybookDelta.objects.get(content=LESSON)
+        assert delta.status == PlaybookDelta.DeltaStatus.PENDING
+
+    def test_a_third_telling_adds_nothing(self, complete):
+        tellings = [contents(complete(goal)) for goal in (FIRST, AGAIN, FIRST)]
+
+        assert tellings == [[], [LESSON], []]
+
+    def test_reflecting_again_gives_the_same(self, complete, alice):
+        complete(FIRST)
+        second = complete(AGAIN)
+
+        run = AceRun.objects.get(pk=second["run_id"])
+
+        assert contents(reflector_phase.reflect(run, alice)) == [LESSON]
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            (FIRST, "please translate the whole manual into French"),
+            ("Can you fix this?", "Can you fix this?"),
+            ("why do the unit tests fail?", "why do the unit tests fail?"),
+            ("please add a column to `orders`", "please add a column to `orders`"),
+            ("Book a seat to Porto", "Book a seat to Porto"),
+        ],
+    )
+    def test_another_wish_a_question_or_one_thing_is_no_rule(
+        self, complete, first, second
+    ):
+        complete(first)
+
+        assert complete(second)["lessons"] == []
+
+    def test_another_project_hears_nothing_of_it(
+        self, complete, charlie_api, other_project
+    ):
+        complete(FIRST)
+        body = {"project_id": str(other_project.pk), **asked(AGAIN)}
+
+        assert charlie_api.post(URL, body).json()["lessons"] == []
