@@ -50,7 +50,7 @@ def learn(run: AceRun, task: Task, findings: RuleFindings) -> RuleFindings:
         return findings
     _store(run, task, asked)
     found = []
-    for wish, earlier in _matches(asked, list(_known(run, asked))):
+    for wish, earlier in _matches(asked, list(_earlier_wishes(run, asked))):
         quote = task.text(wish.field)[wish.start : wish.end]
         if is_sound(wish.content, [quote]):
             found.append(_lesson(wish, quote, earlier))
@@ -98,7 +98,7 @@ def _store(run: AceRun, task: Task, asked: Sequence[Wish]) -> None:
     Observation.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _known(run: AceRun, asked: Sequence[Wish]) -> Iterator[KnownWish]:
+def _earlier_wishes(run: AceRun, asked: Sequence[Wish]) -> Iterator[KnownWish]:
     """Yield the wishes of earlier runs of other sessions that have an object in common."""
     own = Observation.objects.filter(run=run, root_cause=CAUSE).order_by("pk").first()
     assert own  # stored by this call, or by an earlier call for the same run
