@@ -37,7 +37,12 @@ def split(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence that a person says in the text."""
     lines = _own_lines(text)
     first, last = 0, 0
+    at, quotes = 0, 0
     for start, end in sentences.split(text):
+        quotes += text.count('"', at, start)
+        at = start
+        if quotes % 2:
+            continue  # within a quotation
         while last < end:
             first, last = next(lines, (len(text), len(text) + 1))
         if first <= start:

@@ -8,7 +8,6 @@ one thing is the subject of, is no fact to keep.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ace.rules.feedback import clauses, conversation
@@ -20,8 +19,8 @@ MIN_WORDS, MAX_WORDS = 5, 40
 _WE = re.compile(
     r"(?:^|[,;:\u2014-] |\b(?:but|and|since|as|because|why) )"
     r"(?P<fact>(?:(?:in|for|on|with) [\w`./-]{2,40} )?we (?:(?:always|never|only|also) )?(?:(?:do not|don['\u2019]t) [a-z]{2,20}|use"
-    r"|keep|store|add|write|want|call|name|track|run|have to|treat|log|link|follow|[a-z]{3,12}"
-    r"(?= (?:every|all|each|no)\b)) [^\n]{4,240})",
+    r"|keep|store|add|write|want|call|name|track|run|have to|treat|log|link|follow)"
+    r" [^\n]{4,240})",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
@@ -114,9 +113,3 @@ def _plain(fact: str) -> str:
     ):
         return ""
     return text if text.count("`") % 2 == text.count('"') % 2 == 0 else ""
-
-
-def all_of(text: str) -> Iterator[FactStatement]:
-    """Yield the facts of both kinds."""
-    yield from find(text, of_team=True)
-    yield from find(text, of_team=False)

@@ -46,11 +46,12 @@ def _facts(
     task: Task, outcome: TaskOutcome
 ) -> Iterator[tuple[str, FactStatement, float]]:
     """Yield (field, fact, confidence). What the agent says of its own work is no fact."""
-    for fact in statements.all_of(task.goal):
+    for fact in statements.find(task.goal, of_team=True):
         yield "goal", fact, OF_PERSON
     if task.feedback_source != "agent":
-        for fact in statements.all_of(task.feedback):
-            yield "feedback", fact, OF_PERSON
+        for of_team in (True, False):
+            for fact in statements.find(task.feedback, of_team=of_team):
+                yield "feedback", fact, OF_PERSON
         if outcome.value == "success" and all(c.is_of_domain for c in task.calls):
             for fact in statements.find(task.result, of_team=False):
                 yield "result", fact, OF_RESULT

@@ -208,6 +208,7 @@ class TestFacts:
             "The current behavior requires a restart of the service.",
             "I think we don't need the second table in that case.",
             "It cannot be changed later on by anybody.",
+            'Which tag fits the sentence "Here it is. We use the straight-line method."?',
         ],
     )
     def test_questions_roles_guesses_and_pointers_are_no_facts(self, goal):
