@@ -447,7 +447,9 @@ class TestChanges:
         self, owner, project, a_session
     ):
         session = a_session(2)
-        a_session(1, key=str(session.pk))
+        other = a_session(1, key="other")
+        # A key of before; today a session of this key is refused.
+        Session.objects.filter(pk=other.pk).update(key=str(session.pk))
 
         html = html_of(owner, page_of(session), project)
 
