@@ -77,15 +77,14 @@ def has_failed(
     counts, then the words that report a failure. A flag of success says little about a pipe:
     `make test | tail` ends with the status of `tail`.
     """
-    kind = tool_kinds.kind_of(name, arguments)
     failed = _read_flags(step)
-    is_piped = kind == "run" and "|" in tool_kinds.command_of(arguments)
-    if failed is False and is_piped and _reports_failure(result):
+    if failed is False and _hides_failure(name, arguments, result):
         return True
     if failed is None:
         failed = _read_error_object(result)
     if failed is not None:
         return failed
+    kind = tool_kinds.kind_of(name, arguments)
     if kind == "think":
         return None
     return _read_text(result, is_run=kind == "run")
@@ -96,8 +95,12 @@ def is_stated(step: Mapping[str, Any]) -> bool:
     return _read_flags(step) is not None
 
 
-def _reports_failure(result: str) -> bool:
-    """Return whether a runner, or the shell itself, says that the command failed."""
+def _hides_failure(name: str, arguments: Mapping[str, Any], result: str) -> bool:
+    """Return whether a runner or the shell says that a command with a pipe failed."""
+    if "|" not in tool_kinds.command_of(arguments):
+        return False
+    if tool_kinds.kind_of(name, arguments) != "run":
+        return False
     edges = result if len(result) <= HEAD + TAIL else result[:HEAD] + result[-TAIL:]
     tests = runner_reports.count_tests(edges)
     if tests is not None and tests.failed:
