@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ace.rules import error_lines
 from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.task import Task, ToolCall, canonical_json
 from common.text.plain_text import clip
@@ -17,7 +18,7 @@ from memories.store import episode_text
 from memories.store.drafts import MAX_CONTENT, MAX_PART, Draft
 
 MAX_STEPS = 50  # key actions of an episode
-MAX_ARGUMENTS, MAX_ERROR = 300, 200  # characters of one step
+MAX_ARGUMENTS, MAX_ERROR = 300, 600  # characters of one step
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def shape(
     draft: Draft, task: Task, outcome: TaskOutcome, source: EpisodeSource
 ) -> Draft:
     """Return the draft of a finished task as the draft of an episode."""
-    steps = list(source.steps or map(_step, task.calls))[:MAX_STEPS]
+    steps = list(source.steps or map(_step, _key_calls(task.calls)))[:MAX_STEPS]
     said = _outcome(task, outcome)
     return replace(
         draft,
@@ -57,11 +58,24 @@ def _outcome(task: Task, outcome: TaskOutcome) -> str:
     return clip(": ".join(filter(None, [*known, task.result.strip()])), MAX_PART)
 
 
+def _key_calls(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """Return at most MAX_STEPS calls: what failed and what came after it, then the first ones.
+
+    The next agent needs most what went wrong, and what was then done about it.
+    """
+    first = sorted(range(len(calls)), key=lambda at: not _is_about_failure(calls, at))
+    return [calls[at] for at in sorted(first[:MAX_STEPS])]
+
+
+def _is_about_failure(calls: Sequence[ToolCall], at: int) -> bool:
+    return any(call.has_failed for call in calls[max(at - 1, 0) : at + 1])
+
+
 def _step(call: ToolCall) -> str:
-    """Return a key action in one line; a failure with the first line of its error."""
+    """Return a key action in one line; a failure with the lines that tell its errors."""
     arguments = canonical_json(call.arguments) if call.arguments else ""
     action = f"{call.tool_name} {clip(arguments, MAX_ARGUMENTS)}".strip()
     if not call.has_failed:
         return action
-    error = next((line for line in call.result.splitlines() if line.strip()), "")
-    return f"{action} failed: {clip(error.strip(), MAX_ERROR)}"
+    errors = " | ".join(error_lines.choose_lines(call.result))
+    return f"{action} failed: {clip(errors, MAX_ERROR)}"

@@ -123,11 +123,15 @@ def _is_success(answer: str, shown: TaskOutcome) -> bool:
 
 
 def _tool_usage(step: Any) -> dict[str, Any]:
+    """Return the call; without the flag of an error, what the tool answered decides.
+
+    A command whose output is piped ends without an error, although its program failed.
+    """
     return {
         "tool_name": step.action,
         "arguments": step.arguments,
         "result": keep_ends(step.observation, MAX_RESULT),
-        "is_error": step.is_error,
+        **({"is_error": True} if step.is_error else {}),
         # A tool speaks for others: what only its words teach waits for a person.
         "is_foreign": step.action not in run_texts.MEMORY_TOOLS,
     }

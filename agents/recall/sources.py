@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from agents.recall import memory_items
 from agents.recall.recalled_memory import RecalledItem
+from agents.recall.state_focus import describe_state
 from agents.tiers.episodes import EPISODE
 from agents.tiers.facts import FACT
 from agents.tiers.tier_search import TierQuery, find_in_scopes, scopes_of
@@ -60,7 +61,7 @@ class RecallQuery:
     ) -> RecallQuery:
         """Start to embed what the sources look for; searches read MAX_QUERY characters."""
         asked = question[:MAX_QUERY]
-        both = f"{question}\n{state}"[:MAX_QUERY] if state.strip() else asked
+        both = f"{describe_state(state)}\n{question}".strip()[:MAX_QUERY]
         vectors = active_model.begin_queries(
             [
                 parse_query.parse(asked, "plain").embedded,

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from ace import run as runs
-from ace.episode import EpisodeSource
+from ace.episode import MAX_STEPS, EpisodeSource
 from ace.models import AceRun
 from common.caller import Caller, Role
 from memories.models import Memory
@@ -127,3 +127,29 @@ def test_a_deleted_episode_gets_no_lessons_later(finish):
     finish()
 
     assert Memory.objects.get().lessons == ""
+
+
+def test_a_failed_step_has_the_lines_that_tell_the_errors(finish):
+    result = "Exit code 1\n$ ruff check .\na.py:3:1: F841 `x` is never used\nx = 1"
+    finish(tool_usage=[bash("make lint", result, is_error=True)])
+
+    assert Memory.objects.get().steps == [
+        'Bash {"command": "make lint"} failed: a.py:3:1: F841 `x` is never used'
+    ]
+
+
+def test_a_long_task_keeps_the_failure_at_its_end_and_what_came_after_it(finish):
+    calls = [bash(f"cat part{n}.txt", "text") for n in range(70)]
+    failed = bash("make lint", "a.py:3:1: F841 `x` is never used", is_error=True)
+    finish(tool_usage=[*calls, failed, bash("sed -i 3d a.py", "")])
+
+    steps = Memory.objects.get().steps
+    assert len(steps) == MAX_STEPS
+    assert "part0.txt" in steps[0]
+    assert "failed: a.py:3:1" in steps[-2]
+    assert "sed -i" in steps[-1]
+
+
+def bash(command, result, **flags):
+    arguments = {"command": command}
+    return {"tool_name": "Bash", "arguments": arguments, "result": result, **flags}

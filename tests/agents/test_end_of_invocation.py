@@ -343,6 +343,16 @@ class TestEpisodes:
 
         assert "failed: order 48213" in of_kind("episode").get().steps[0]
 
+    def test_an_answer_may_tell_of_a_failure_that_the_tool_did_not_flag(
+        self, project, talk, learn
+    ):
+        hidden = step(
+            "Run", observation="Traceback (most recent call last):\nOSError: x"
+        )
+        learn(make_run(project, talk, steps=[hidden, step()]))
+
+        assert "failed: OSError: x" in of_kind("episode").get().steps[0]
+
     def test_the_client_may_say_so(self, project, talk, learn):
         learn(make_run(project, talk, steps=[], request={"task": True}))
 

@@ -119,6 +119,24 @@ class TestTiers:
         assert wanted not in ids(without.episodes)
         assert ids(with_state.episodes)[0] == wanted
 
+    def test_a_long_question_does_not_crowd_out_the_state(self, project, alice):
+        question = "Look at every part of the plan. " * 500
+
+        query = sources.RecallQuery.begin(
+            project,
+            alice,
+            question=question,
+            state="Bash make lint\nExit code 1\na.py:3:1: F841 `x` is never used",
+            user_id="",
+            session=None,
+        )
+
+        first, second, _ = query.question_and_state.split("\n", 2)
+        assert (first, second) == (
+            "Bash make lint",
+            "F841 `x` is never used",
+        )
+
     def test_at_most_as_many_as_the_project_says(self, ask, know, project):
         for number in range(4):
             know(f"The invoice export fails for reason number {number}.")

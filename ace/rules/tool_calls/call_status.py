@@ -50,7 +50,9 @@ _LINE = re.compile(
     r"|[^\n]{1,200}: (?:command not found|No such file or directory|Permission denied"
     r"|not found)$"
     r"|[^\s:()][^\n:()]{0,200}[:(]\d{1,7}[,:]\d{1,5}\)?: (?:fatal )?error\b"
-    r"|[^\s:][^\n:]{0,200}:\d{1,7}: (?:fatal )?error: )",
+    r"|[^\s:][^\n:]{0,200}:\d{1,7}: (?:fatal )?error: "
+    # What a compiler or a linter says about a place, unless it only warns.
+    r"|[\w./@+-]{1,200}\.\w{1,8}:\d{1,7}:\d{1,5}: (?!(?i:warning|note|info))\S)",
     re.MULTILINE,
 )
 # The last word of a task runner about the task that it ran.

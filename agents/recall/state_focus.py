@@ -1,0 +1,19 @@
+"""What of a state finds episodes: the call and its errors, if the state is a failed call."""
+
+from __future__ import annotations
+
+from ace.rules import error_lines
+
+MAX_CALL = 300  # characters; as many as a step of an episode has of its arguments
+
+
+def describe_state(state: str) -> str:
+    """Return the first line of a state with the lines that tell its errors.
+
+    Episodes have these lines in their steps. The places in them, and the rest of a long
+    output, are of this case alone: rare words, which would outweigh the error. A state without
+    a known error stays as it is.
+    """
+    first, _, rest = state.strip().partition("\n")
+    errors = [error_lines.cut_place(line) for line in error_lines.find_lines(rest)]
+    return "\n".join([first[:MAX_CALL], *errors]) if errors else state.strip()
