@@ -24,7 +24,12 @@ from agents.learning import (
 from agents.learning.fact_candidates import FoundFacts
 from agents.models import AgentRun
 from agents.run_texts import USER, SourceText, source_texts
-from agents.tiers.fact_store import FactOwner, commit_facts, prepare_facts
+from agents.tiers.fact_store import (
+    FactOwner,
+    commit_facts,
+    find_owner,
+    prepare_facts,
+)
 from common.caller import SYSTEM, Caller, Role
 from common.db import write
 from conversations.invocations.end import KIND, end_conversation
@@ -111,10 +116,9 @@ def _scan(
     for start in range(0, len(newer), SCAN_SIZE):
         part = newer[start : start + SCAN_SIZE]
         found = _find_facts(session, part)
-        batch = prepare_facts(
-            project, found.facts, FactOwner.of("", session), _scanner(project), {}
-        )
-        ids, refusals = _store(session, part[-1].seq, batch, found)
+        owner = find_owner("", session)
+        batch = prepare_facts(project, found.facts, owner, _scanner(project), {})
+        ids, refusals = _store(session, part[-1].seq, owner, batch, found)
         facts += ids
         refused += refusals
         job.step(3 + start)
@@ -150,11 +154,12 @@ def _texts_of(row: Invocation, runs: dict[uuid.UUID, AgentRun]) -> list[SourceTe
 
 @write
 def _store(
-    session: Session, last: int, batch: Batch, found: FoundFacts
+    session: Session, last: int, owner: FactOwner, batch: Batch, found: FoundFacts
 ) -> tuple[list[str], Counter[str]]:
     """Store the facts and the place up to which was scanned, in one transaction."""
     lock_quotas(batch.project)
     locked = lock_session(session)
+    owner.require(locked)
     require_memory(session.project, locked.user_id, locked)
     if locked.scanned_invocation >= last:
         return [], Counter()  # another worker was faster

@@ -8,11 +8,17 @@ from agents.learning import fact_candidates
 from agents.learning.fact_candidates import FoundFacts
 from agents.models import AgentRun
 from agents.run_texts import source_texts
-from agents.tiers.fact_store import FactOwner, commit_facts, prepare_facts
+from agents.tiers.fact_store import (
+    FactOwner,
+    commit_facts,
+    find_owner,
+    prepare_facts,
+)
 from common.caller import Caller
 from common.db import write
 from conversations.invocations.switch import require_memory
 from conversations.models import Session
+from conversations.sessions.lookup import lock_session
 from memories.store.admission import lock_quotas
 from memories.store.write import Batch
 from projects import model_access
@@ -27,29 +33,34 @@ def is_enabled(run: AgentRun) -> bool:
     return options.enable_auto_fact_extraction and model_access.is_enabled(run.project)
 
 
-def learn_facts(
-    run: AgentRun, session: Session | None, owner: FactOwner, caller: Caller
-) -> None:
+def learn_facts(run: AgentRun, session: Session | None, caller: Caller) -> None:
     """Look for facts in a run and store them, unless that has been done.
 
-    All facts and the record of them are one transaction. Raises InferenceError, and
-    MemoryOff if somebody has turned memory off meanwhile.
+    All facts and the record of them are one transaction. Raises InferenceError, MemoryOff
+    if somebody has turned memory off meanwhile, and OwnerChanged.
     """
     if DONE in run.learned:
         return
     found = fact_candidates.find_facts(run.project, source_texts(run))
     metadata = {"run_id": str(run.pk)}
+    # The conversation may have been claimed while the model was asked.
+    owner = find_owner(run.user_id, session)
     batch = prepare_facts(run.project, found.facts, owner, caller, metadata)
-    run.learned = _store(run, session, batch, found)
+    run.learned = _store(run, session, owner, batch, found)
 
 
 @write
 def _store(
-    run: AgentRun, session: Session | None, batch: Batch, found: FoundFacts
+    run: AgentRun,
+    session: Session | None,
+    owner: FactOwner,
+    batch: Batch,
+    found: FoundFacts,
 ) -> dict[str, Any]:
     lock_quotas(batch.project)
     # Another worker may have learned from the run meanwhile; the lock excludes it.
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    owner.require(session and lock_session(session))
     require_memory(run.project, run.user_id, session)
     if DONE not in locked.learned:
         ids, refused = commit_facts(batch)

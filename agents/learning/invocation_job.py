@@ -13,7 +13,7 @@ from agents.learning import episode, facts_from_run, model_question, summary
 from agents.learning.run_caller import caller_of
 from agents.models import AgentRun
 from agents.run_texts import question_of, result_of
-from agents.tiers.fact_store import FactOwner
+from agents.tiers.fact_store import FactOwner, find_owner
 from common import errors
 from common.caller import Caller
 from common.db import write
@@ -77,8 +77,10 @@ def _learn(
     failure = _learn_facts(job, run, session, owner, caller)
     job.step(2)
     if episode.is_enabled(run):
-        # Somebody may have purged the run or turned its memory off while a model was asked.
+        # Somebody may have purged the run, claimed the conversation or turned its memory off
+        # while a model was asked.
         run.refresh_from_db(fields=["learned"])
+        owner = find_owner(run.user_id, session)
         require_memory(run.project, owner.user_id, session)
         made = episode.record_episode(run, owner.user_id, owner.session_key, caller)
         _note(run, {"episode": made})
@@ -121,7 +123,7 @@ def _learn_facts(
     if owner.scope is None or not facts_from_run.is_enabled(run):
         return None
     try:
-        facts_from_run.learn_facts(run, session, owner, caller)
+        facts_from_run.learn_facts(run, session, caller)
     except InferenceError as error:
         is_last = job.job.attempts >= ATTEMPTS
         if model_question.may_answer_later(error) and not is_last:

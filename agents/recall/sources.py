@@ -69,7 +69,7 @@ class RecallQuery:
                 _rule_query(asked),
             ]
         )
-        scopes = scopes_of(project, user_id, session)
+        scopes = scopes_of(user_id, session)
         return cls(project, caller, asked, both, session, scopes, *vectors)
 
     @property

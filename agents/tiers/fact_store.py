@@ -8,14 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.tiers.fact_proof import CheckedFact
+from common import errors
 from common.caller import Caller
 from conversations.models import Session
+from conversations.sessions.lookup import not_found_error
 from memories.models import Memory
 from memories.scopes import Scope
 from memories.store import memory_types, write
 from memories.store.drafts import Draft
 from memories.store.write import Batch
 from projects.models import Project
+
+
+class OwnerChanged(errors.StateConflict):
+    """A user has claimed the conversation in this moment; try again."""
+
+    code = "owner_changed"
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,27 @@ class FactOwner:
         if self.user_id:
             return Scope("user", self.user_id)
         return Scope("session", self.session_key) if self.session_key else None
+
+    def require(self, locked: Session | None) -> None:
+        """Refuse with OwnerChanged if a user has claimed the session, which is locked now.
+
+        The claim has moved the facts of the session's scope, where nobody may find new ones.
+        """
+        if locked and locked.user_id and not self.user_id:
+            raise OwnerChanged
+
+
+def find_owner(user_id: str, session: Session | None) -> FactOwner:
+    """Return whose facts they are now: a session may have been claimed after it was read.
+
+    Raise NotFound if it was purged.
+    """
+    if session is None:
+        return FactOwner(user_id)
+    current = Session.objects.filter(pk=session.pk).first()
+    if current is None:
+        raise not_found_error(session.key)
+    return FactOwner.of(user_id, current)
 
 
 def prepare_facts(

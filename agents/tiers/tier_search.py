@@ -63,7 +63,7 @@ def search_tier(
         raise errors.Invalid(errors={"query": ["Send a query or an embedding."]})
     if not is_memory_on(project, user_id, asked.session):
         return SearchResult([], asked.mode, 0.0, (OFF,))
-    scopes = scopes_of(project, user_id, asked.session)
+    scopes = scopes_of(user_id, asked.session)
     asked = replace(asked, vector=vector)
     result = find_in_scopes(project, caller, asked, kind=kind, scopes=scopes)
     note_recalled(hit.memory for hit in result.hits)
@@ -122,18 +122,12 @@ def vector_of(embedding: Sequence[float]) -> Future[Vector]:
     return vector
 
 
-def scopes_of(
-    project: Project, user_id: str, session: Session | None
-) -> tuple[Scope, ...]:
+def scopes_of(user_id: str, session: Session | None) -> tuple[Scope, ...]:
     """Return the scopes beside the workspace.
 
-    A session that a user claimed has the facts that it had before. A session of the same
-    key without a user keeps its facts for itself.
+    A session of the same key without a user keeps its facts for itself: a claim moves them.
     """
     found = [Scope("user", user_id)] if user_id else []
     if session:
         found.append(Scope("session", session.key, user=session.user_id))
-        same_key = Session.objects.filter(project=project, key=session.key, user_id="")
-        if session.user_id and not same_key.exists():
-            found.append(Scope("session", session.key))
     return tuple(found)

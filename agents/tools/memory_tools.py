@@ -10,7 +10,7 @@ from typing import Any
 from agents.models import AgentRun
 from agents.tiers import episodes, facts
 from agents.tiers.fact_gate import FactRefusal
-from agents.tiers.fact_store import FactOwner
+from agents.tiers.fact_store import find_owner
 from agents.tiers.stated_fact import StatedFact, store_stated_fact
 from agents.tools.call_arguments import check_arguments
 from agents.tools.observation import build_observation
@@ -86,7 +86,7 @@ def _list_hits(hits: Iterable[MemoryHit]) -> str:
 
 def _store_fact(arguments: dict[str, Any], context: ToolContext) -> str:
     """Store a fact that passes the gate of every fact that an agent learns."""
-    owner = FactOwner.of(context.user_id, context.session)
+    owner = find_owner(context.user_id, context.session)
     if owner.scope is None:
         raise ToolFailure(
             "The fact is not stored, because it would belong to nobody: the request names "
@@ -94,7 +94,7 @@ def _store_fact(arguments: dict[str, Any], context: ToolContext) -> str:
         )
     run = AgentRun.objects.select_related("project").get(pk=context.run_id)
     fact = StatedFact(arguments["fact_content"], arguments["quote"])
-    stored = store_stated_fact(run, fact, owner, context.caller)
+    stored = store_stated_fact(run, fact, owner, context.caller, context.session)
     if isinstance(stored, FactRefusal):
         raise ToolFailure(f"The fact is not stored. {stored.message}")
     return f"Stored as fact {stored.pk}."

@@ -164,7 +164,7 @@ class EpisodeReplay:
             SYSTEM,
             asked,
             kind=EPISODE,
-            scopes=scopes_of(self.project, USER, None),
+            scopes=scopes_of(USER, None),
         )
         return [str(hit.memory.pk) for hit in found.hits]
 

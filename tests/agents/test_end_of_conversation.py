@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from agents import tasks
-from agents.learning import invocation_job
+from agents.learning import fact_candidates, invocation_job
 from agents.learning.conversation_job import end_conversation
 from common.caller import Caller, Role
 from conversations.invocations import record
@@ -212,6 +212,22 @@ class TestScan:
 
         assert end(talk)["facts"] == []
         assert Session.objects.get(pk=talk.pk).scanned_invocation == 0
+
+    def test_a_claim_while_the_model_is_asked_gives_the_facts_to_the_user(
+        self, lobby, tell, end, model, alice, monkeypatch
+    ):
+        find = fact_candidates.find_facts
+
+        def find_and_claim(*args):
+            claim(lobby, "ulla", alice)
+            return find(*args)
+
+        monkeypatch.setattr(fact_candidates, "find_facts", find_and_claim)
+        tell(lobby, ("I am vegan. And you?", ""))
+        model.script_json(facts(VEGAN))
+        end(lobby)
+
+        assert Memory.objects.get().typed_scope == Scope("user", "ulla")
 
     def test_hidden_invocations_are_not_scanned(self, talk, tell, end, model, alice):
         tell(talk, ("I am vegan", "Noted."))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agents.learning import invocation_job, model_question
+from agents.learning import facts_from_run, invocation_job, model_question
 from agents.models import AgentRun
 from common.caller import Role
 from conversations.invocations import record
 from conversations.invocations.switch import set_memory
 from conversations.models import Invocation, Session
+from conversations.sessions.lifecycle import claim
 from jobs.models import Job
 from memories.models import Memory
+from memories.scopes import Scope
 from playbook.models import Exposure, PlaybookDelta, PlaybookEntry
 from tests.agents.runs import (
     ANSWER,
@@ -178,6 +180,40 @@ class TestFacts:
             "lobby",
             "",
         )
+
+    def test_a_claim_while_the_model_is_asked_gives_them_to_the_user(
+        self, project, learn, model, alice, monkeypatch
+    ):
+        lobby = record.begin_conversation(project, "lobby", "", alice)
+        ask = model_question.ask
+
+        def ask_and_claim(*args, **kwargs):
+            claim(lobby, "ana", alice)
+            return ask(*args, **kwargs)
+
+        monkeypatch.setattr(model_question, "ask", ask_and_claim)
+        model.script_json(said(), facts(VEGAN))
+        learn(make_run(project, lobby))
+
+        assert of_kind("fact").get().typed_scope == Scope("user", "ana")
+
+    def test_a_claim_while_they_are_embedded_lets_the_job_try_again(
+        self, project, learn, model, alice, monkeypatch
+    ):
+        lobby = record.begin_conversation(project, "lobby", "", alice)
+        prepare = facts_from_run.prepare_facts
+
+        def prepare_and_claim(*args):
+            batch = prepare(*args)
+            claim(lobby, "ana", alice)
+            return batch
+
+        monkeypatch.setattr(facts_from_run, "prepare_facts", prepare_and_claim)
+        model.script_json(said(), facts(VEGAN))
+        learn(make_run(project, lobby))
+
+        assert not Memory.objects.exists()
+        assert "claimed the conversation" in Job.objects.get(state="waiting").error
 
     def test_without_user_and_conversation_nobody_is_asked(self, project, learn, model):
         learned = learn(make_run(project))

@@ -440,6 +440,14 @@ class TestIsolation:
         assert ask(session=other).facts == ()
         assert ask().facts == ()
 
+    def test_a_users_conversation_reads_no_anonymous_facts_of_its_key(
+        self, ask, know, project, alice
+    ):
+        bens = record.begin_conversation(project, "lobby", "ben", alice)
+        know("The invoice export fails at noon.", scope=Scope("session", "lobby"))
+
+        assert ask(user="ben", session=bens).facts == ()
+
     def test_charlie_gets_no_project(self, ask, charlie):
         with pytest.raises(errors.NotFound):
             ask(charlie)

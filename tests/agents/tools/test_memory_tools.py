@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agents.models import AgentRun
+from agents.tiers import stated_fact
 from agents.tiers.episodes import EpisodeDraft, store_episode
 from agents.tiers.facts import FactDraft, store_fact
 from agents.tools.choose import choose_tools
@@ -14,7 +15,9 @@ from agents.tools.tool import MAX_OBSERVATION, ToolFailure
 from common.caller import Caller, Role
 from conversations.invocations.record import begin_conversation
 from conversations.invocations.switch import set_memory
+from conversations.sessions.lifecycle import claim
 from memories.models import Memory
+from memories.scopes import Scope
 from tests.agents.runs import make_run, step
 
 pytestmark = pytest.mark.django_db
@@ -222,6 +225,31 @@ class TestStoreFact:
         memory = Memory.objects.get()
         assert (memory.scope_kind, memory.scope_key) == ("session", "talk")
         assert memory.provenance["conversation_id"] == "talk"
+
+    def test_a_claim_during_the_run_gives_the_fact_to_the_user(
+        self, tools, memory_context, session, alice
+    ):
+        claim(session, "ana", alice)
+
+        self.store(tools, replace(memory_context, user_id="", session=session))
+
+        assert Memory.objects.get().typed_scope == Scope("user", "ana")
+
+    def test_a_claim_while_the_fact_is_embedded_stores_nothing(
+        self, tools, memory_context, session, alice, monkeypatch
+    ):
+        prepare = stated_fact.prepare_facts
+
+        def prepare_and_claim(*args):
+            batch = prepare(*args)
+            claim(session, "ana", alice)
+            return batch
+
+        monkeypatch.setattr(stated_fact, "prepare_facts", prepare_and_claim)
+
+        with pytest.raises(ToolFailure, match="claimed the conversation"):
+            self.store(tools, replace(memory_context, user_id="", session=session))
+        assert not Memory.objects.exists()
 
     def test_a_fact_of_nobody_is_not_stored(self, tools, memory_context):
         with pytest.raises(ToolFailure, match="belong to nobody"):
