@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from ace.personal_data import RunUnfinished
+from agents.learning import invocation_job
 from agents.models import AgentRun, AgentTool, ToolSecret
 from agents.runs.conversation import find_outcomes
 from agents.runs.heartbeat import MAX_SILENCE
@@ -107,13 +108,33 @@ class AgentErasure(ErasureHandler):
         erasure.add("message", messages.values_list("pk", flat=True))
 
     def lock(self, erasure: ErasureScope) -> None:
-        """Refuse the purge while a process still appends steps to a run of the purge."""
-        chosen = AgentRun.objects.filter(pk__in=erasure.ids_of("agent_run"))
+        """Refuse the purge while a process still writes what a run of the purge was told.
+
+        A run that waits in the queue repeats a call that a person allowed, so it counts if
+        it was told; one of the user's own goes with its texts.
+        """
+        own, told = erasure.ids_of("agent_run"), _ids_told(erasure)
+        chosen = AgentRun.objects.filter(pk__in=[*own, *told])
         locked = list(chosen.order_by("pk").select_for_update(no_key=True))
-        alive = timezone.now() - MAX_SILENCE
-        at_work = AgentRun.RunStatus.RUNNING
-        if any(run.status == at_work and run.alive_at > alive for run in locked):
+        waits = {run.pk for run in locked if run.status == AgentRun.RunStatus.QUEUED}
+        if any(map(_is_at_work, locked)) or waits & set(told) or _is_learned_from(told):
             raise RunUnfinished(
-                "A run of the agent for this user is still in progress; try again when it "
-                "is finished."
+                "A run of the agent for this user, or one that was given this memory, is "
+                "still in progress; try again when it is finished."
             )
+
+
+def _is_at_work(run: AgentRun) -> bool:
+    alive = timezone.now() - MAX_SILENCE
+    return run.status == AgentRun.RunStatus.RUNNING and run.alive_at > alive
+
+
+def _is_learned_from(run_ids: list[uuid.UUID]) -> bool:
+    """Whether a worker writes what one of these runs has taught."""
+    jobs = Job.objects.filter(
+        kind=invocation_job.KIND,
+        key__in=list(map(str, run_ids)),
+        state=Job.State.RUNNING,
+        lease_until__gt=timezone.now(),
+    )
+    return jobs.exists()

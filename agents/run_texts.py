@@ -39,6 +39,11 @@ def calls_of(run: AgentRun) -> list[AgentStep]:
     ]
 
 
+def has_changed(run: AgentRun, now: AgentRun) -> bool:
+    """Whether a purge has changed the texts of a run that was read before, as `run`."""
+    return (run.request, run.steps, run.answer) != (now.request, now.steps, now.answer)
+
+
 def result_of(run: AgentRun) -> str:
     """Return the answer, or in what way the run ended without one."""
     if run.answer:

@@ -7,7 +7,7 @@ from typing import Any
 from agents.learning import fact_candidates
 from agents.learning.fact_candidates import FoundFacts
 from agents.models import AgentRun
-from agents.run_texts import source_texts
+from agents.run_texts import has_changed, source_texts
 from agents.tiers.fact_store import (
     FactOwner,
     commit_facts,
@@ -62,7 +62,8 @@ def _store(
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     owner.require(session and lock_session(session))
     require_memory(run.project, run.user_id, session)
-    if DONE not in locked.learned:
+    # Texts that a purge has erased while the model was asked prove nothing any more.
+    if DONE not in locked.learned and not has_changed(run, locked):
         ids, refused = commit_facts(batch)
         locked.learned[DONE] = True
         locked.add_learned(facts=ids, refused=(found.refused + refused).elements())

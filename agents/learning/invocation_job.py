@@ -12,7 +12,7 @@ from typing import Any
 from agents.learning import episode, facts_from_run, model_question, summary
 from agents.learning.run_caller import caller_of
 from agents.models import AgentRun
-from agents.run_texts import question_of, result_of
+from agents.run_texts import has_changed, question_of, result_of
 from agents.tiers.fact_store import FactOwner, find_owner
 from common import errors
 from common.caller import Caller
@@ -79,7 +79,7 @@ def _learn(
     if episode.is_enabled(run):
         # Somebody may have purged the run, claimed the conversation or turned its memory off
         # while a model was asked.
-        run.refresh_from_db(fields=["learned"])
+        run.refresh_from_db(fields=["request", "steps", "answer", "learned"])
         owner = find_owner(run.user_id, session)
         require_memory(run.project, owner.user_id, session)
         made = episode.record_episode(run, owner.user_id, owner.session_key, caller)
@@ -94,19 +94,27 @@ def _record_invocation(run: AgentRun, session: Session, caller: Caller) -> None:
     """Append the run to its conversation; ask the model only if that is still to do."""
     known = Invocation.objects.filter(run_id=run.pk).first()
     try:
-        row = known or append_invocation(
-            session,
-            question_of(run),
-            summary.summarize(run),
-            result_of(run),
-            caller,
-            run_id=run.pk,
-            at=run.ended_at,
-        )
+        row = known or _append(run, session, summary.summarize(run), caller)
     except TooManyInvocations as refusal:
         _note(run, {"refused": {refusal.code: 1}})
         return
     _note(run, {"invocation": str(row.pk)})
+
+
+@write
+def _append(run: AgentRun, session: Session, said: str, caller: Caller) -> Invocation:
+    """Append the run with its summary, or, if it was purged meanwhile, what is left of it."""
+    locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    is_purged = has_changed(run, locked)
+    return append_invocation(
+        session,
+        question_of(locked),
+        summary.compose(locked) if is_purged else said,
+        result_of(locked),
+        caller,
+        run_id=run.pk,
+        at=run.ended_at,
+    )
 
 
 def _learn_facts(

@@ -37,10 +37,17 @@ def summarize(run: AgentRun) -> str:
 
     The model's is taken if its words can be used; otherwise it is composed of the run.
     """
-    did, result = _by_model(run) or (
-        _describe_calls(run),
-        _line(run_texts.result_of(run), MAX_RESULT),
-    )
+    by_model = _by_model(run)
+    return _write(run, *by_model) if by_model else compose(run)
+
+
+def compose(run: AgentRun) -> str:
+    """Return the summary of a run in its own words; no model is asked."""
+    result = _line(run_texts.result_of(run), MAX_RESULT)
+    return _write(run, _describe_calls(run), result)
+
+
+def _write(run: AgentRun, did: str, result: str) -> str:
     question = _line(run_texts.question_of(run), MAX_QUESTION)
     return f"The user asked: {question}\nThe agent: {did}\nThe result: {result}"
 

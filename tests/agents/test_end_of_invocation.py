@@ -363,6 +363,30 @@ class TestSwitches:
         assert Job.objects.get().state == "failed"
 
 
+@pytest.mark.parametrize("question", ["invocation", "facts"])
+def test_what_a_purge_erases_while_the_model_is_asked_stays_erased(
+    project, talk, learn, model, monkeypatch, question
+):
+    ask = model_question.ask
+
+    def ask_and_purge(project, name, *args, **kwargs):
+        if name == question:
+            steps = [step(observation="[purged]", arguments={})] * 2
+            AgentRun.objects.update(steps=steps, answer="[purged]")
+        return ask(project, name, *args, **kwargs)
+
+    monkeypatch.setattr(model_question, "ask", ask_and_purge)
+    model.script_json(said(), facts(SHIPPED))
+    learn(make_run(project, talk, steps=[step()] * 2))
+
+    if question == "invocation":
+        row = Invocation.objects.get()
+        assert row.result == "[purged]"
+        assert "Monday" not in row.summary and "left Lisbon" not in row.summary
+    assert "shipped" not in str(list(Memory.objects.values("content", "steps")))
+    assert of_kind("episode").get().outcome.count("Monday") == 0
+
+
 class TestEpisodes:
     def test_two_calls_are_a_task(self, project, talk, learn):
         learned = learn(make_run(project, talk, steps=[step(), step("Track")]))

@@ -128,6 +128,47 @@ def test_what_other_runs_were_told_of_a_purged_fact_is_masked(seed, project):
     assert STAGING in str(untold.steps)
 
 
+class TestARunThatWasToldAndIsAtWork:
+    """What it does next would bring back what the purge erases."""
+
+    def refuse(self, seed, fact):
+        answer = purge(seed, ids=[fact])
+
+        assert (answer.status_code, answer.json()["code"]) == (409, "run_unfinished")
+        assert Memory.objects.get().content == STAGING
+
+    @pytest.mark.parametrize("status", ["running", "queued"])
+    def test_it_refuses_the_purge(self, seed, project, status):
+        fact = seed.store()["fact_id"]
+        told = make_run(project, memory={"facts": [fact]}, status=status)
+
+        self.refuse(seed, fact)
+
+        told.refresh_from_db()
+        assert STAGING in str(told.steps)
+
+    def test_one_that_a_worker_learns_from_does_too(self, seed, project):
+        fact = seed.store()["fact_id"]
+        told = make_run(project, memory={"facts": [fact]})
+        Job.objects.create(
+            kind="agent_invocation",
+            key=str(told.pk),
+            project_id=project.pk,
+            state="running",
+            lease_until=timezone.now() + timedelta(minutes=9),
+        )
+
+        self.refuse(seed, fact)
+
+    def test_one_whose_process_has_died_does_not(self, seed, project):
+        fact = seed.store()["fact_id"]
+        long_ago = timezone.now() - timedelta(hours=1)
+        make_run(project, memory={"facts": [fact]}, status="running", alive_at=long_ago)
+
+        assert purge(seed, ids=[fact]).status_code == 200
+        assert STAGING not in str(AgentRun.objects.get().steps)
+
+
 class TestTheMessagesOfARunThatWasTold:
     """The run was given a fact, and repeats it in a call, in its answer and in a summary."""
 
