@@ -126,7 +126,8 @@ class AgentRun(models.Model):
     iterations = models.PositiveIntegerField(default=0)
     prompt_tokens = models.PositiveBigIntegerField(default=0)
     answer_tokens = models.PositiveBigIntegerField(default=0)
-    # What the run was given: {facts, episodes, entries, invocations: [ids], error}.
+    # What the run was given, before it began or by a tool, and where a purge finds it:
+    # {facts, episodes, entries, invocations, digest: [ids], error}.
     memory = models.JSONField(default=dict, blank=True)
     # What it taught: {invocation, facts, episode, refused: {reason: count}, …}; until the job
     # at the end has run, no more than what its calls of StoreFact taught.
@@ -154,6 +155,12 @@ class AgentRun(models.Model):
 
     def __str__(self) -> str:
         return visible_line(str(self.request.get("question", ""))[:80])
+
+    def add_given(self, tier: str, ids: Iterable[str]) -> None:
+        """Add ids of what the run is given of a tier, to those before."""
+        known = dict.fromkeys([*self.memory.get(tier, ()), *ids])
+        self.memory = {**self.memory, tier: list(known)}
+        self.save(update_fields=["memory"])
 
     def add_learned(
         self, *, facts: Iterable[str] = (), refused: Iterable[str] = ()

@@ -105,6 +105,7 @@ def _read_sources(
     for note in digest.notes:
         failed.add(f"digest: {note}")
     given = [hit.memory for hit in (*facts, *episodes)]
+    rest = digest.without({memory.pk for memory in given})
     with failed.collect("recalled_at"):
         note_recalled(given)
     return RecalledMemory(
@@ -112,7 +113,8 @@ def _read_sources(
         episodes=tuple(map(item_of_episode, episodes)),
         invocations=invocations,
         entries=entries,
-        digest=digest.without({memory.pk for memory in given}),
+        digest="\n".join(line for _, line in rest),
+        digest_ids=tuple(str(pk) for pk, _ in rest),
         notes=notes,
     )
 

@@ -30,6 +30,8 @@ class RecalledMemory:
     invocations: tuple[RecalledItem, ...] = ()
     entries: tuple[RecalledItem, ...] = ()
     digest: str = ""
+    # The memories whose texts the digest has.
+    digest_ids: tuple[str, ...] = ()
     # Soul, profile and constraints at the session's snapshot.
     notes: str = ""
     errors: tuple[str, ...] = ()
@@ -41,5 +43,6 @@ class RecalledMemory:
             "episodes": [item.id for item in self.episodes],
             "entries": [item.id for item in self.entries],
             "invocations": [item.id for item in self.invocations],
+            "digest": list(self.digest_ids),
             "error": "; ".join(self.errors) or None,
         }

@@ -143,10 +143,9 @@ class DigestLines:
     lines: tuple[tuple[uuid.UUID, str], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def without(self, given: Collection[uuid.UUID]) -> str:
-        """Return the digest without the memories that the prompt has as facts or episodes."""
-        lines = [line for pk, line in self.lines if pk not in given]
-        return "\n".join(lines)
+    def without(self, given: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, str]]:
+        """Return the lines without the memories that the prompt has as facts or episodes."""
+        return [(pk, line) for pk, line in self.lines if pk not in given]
 
 
 def read_digest(query: RecallQuery) -> DigestLines:

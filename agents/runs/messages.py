@@ -108,7 +108,7 @@ def _tokens(run: AgentRun) -> dict[str, int]:
 
 
 def _memory(run: AgentRun) -> dict[str, Any]:
-    empty: dict[str, Any] = {"facts": [], "episodes": [], "entries": [], "error": None}
-    given = {**empty, **run.memory}
+    tiers = ("facts", "episodes", "entries", "digest")
+    given = {**{tier: [] for tier in tiers}, "error": None, **run.memory}
     given["conversation"] = given.pop("invocations", [])
     return given

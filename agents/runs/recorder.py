@@ -47,7 +47,7 @@ class RunRecorder:
     def note_memory(self, recalled: RecalledMemory) -> None:
         """Add what the run is given; a run that went on keeps what it was given before."""
         given, before = recalled.to_dict(), self.run.memory
-        for tier in ("facts", "episodes", "entries", "invocations"):
+        for tier in ("facts", "episodes", "entries", "invocations", "digest"):
             given[tier] = list(dict.fromkeys([*before.get(tier, ()), *given[tier]]))
         known = [each for each in (before.get("error"), given["error"]) if each]
         given["error"] = "; ".join(known) or None

@@ -109,16 +109,21 @@ class RunMemoryOut(serializers.Serializer[Any]):
     """The ids of what the run was given from memory."""
 
     facts = serializers.ListField(
-        child=serializers.CharField(), help_text="Facts, the most relevant first."
+        child=serializers.CharField(),
+        help_text="Facts, the most relevant first, then those that RetrieveFacts found.",
     )
     episodes = serializers.ListField(
-        child=serializers.CharField(), help_text="Episodes, the most similar first."
+        child=serializers.CharField(),
+        help_text="Episodes, the most similar first, then those that RecallEpisodes found.",
     )
     entries = serializers.ListField(
         child=serializers.CharField(), help_text="Rules of the playbook."
     )
     conversation = serializers.ListField(
         child=serializers.CharField(), help_text="Earlier invocations, in their order."
+    )
+    digest = serializers.ListField(
+        child=serializers.CharField(), help_text="The memories of the digest."
     )
     error = serializers.CharField(
         allow_null=True, help_text="Which source of memory failed; null if none did."

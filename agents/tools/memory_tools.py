@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from agents.tools.call_arguments import check_arguments
 from agents.tools.observation import build_observation
 from agents.tools.tool import ToolArgument, ToolContext, ToolFailure
 from common import errors
+from common.db import write
 from common.text.quote import visible_text
 from memories.read.search import MemoryHit
 
@@ -61,7 +62,7 @@ def _retrieve_facts(arguments: dict[str, Any], context: ToolContext) -> str:
         top_k=context.project.options.agents.fact_retrieval_top_k,
         session=context.session,
     )
-    return _list_hits(hits) or NO_FACTS
+    return _give(hits, "facts", context) or NO_FACTS
 
 
 def _recall_episodes(arguments: dict[str, Any], context: ToolContext) -> str:
@@ -73,11 +74,16 @@ def _recall_episodes(arguments: dict[str, Any], context: ToolContext) -> str:
         top_k=context.project.options.agents.episode_retrieval_top_k,
         session=context.session,
     )
-    return _list_hits(hits) or NO_EPISODES
+    return _give(hits, "episodes", context) or NO_EPISODES
 
 
-def _list_hits(hits: Iterable[MemoryHit]) -> str:
-    """Return the texts with their dates, best first."""
+@write
+def _give(hits: Sequence[MemoryHit], tier: str, context: ToolContext) -> str:
+    """Return the texts with their dates, best first; the run notes that it was given them."""
+    if hits:
+        rows = AgentRun.objects.select_for_update(no_key=True)
+        run = rows.get(pk=context.run_id)
+        run.add_given(tier, (str(hit.memory.pk) for hit in hits))
     return "\n\n".join(
         f"[{hit.memory.created_at:%Y-%m-%d}] {visible_text(hit.memory.content)}"
         for hit in hits

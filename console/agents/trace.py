@@ -58,11 +58,13 @@ def view_steps(run: AgentRun) -> list[StepView]:
 def memory_panels(run: AgentRun, caller: Caller) -> Iterator[Panel]:
     """Yield what the run was given, and what was stored after it, where the person sees it."""
     given = run.memory
+    tiers = ("facts", "episodes", "digest")
     memories = _memories(
-        run, caller, [*given.get("facts", ()), *given.get("episodes", ())]
+        run, caller, [each for tier in tiers for each in given.get(tier, ())]
     )
     yield _panel("Facts given", given.get("facts", ()), memories)
     yield _panel("Episodes given", given.get("episodes", ()), memories)
+    yield _panel("Digest given", given.get("digest", ()), memories)
     entries = PlaybookEntry.objects.visible_to(caller).filter(project=run.project_id)
     rules = entries.in_bulk(given.get("entries", ()))
     yield _panel("Rules given", given.get("entries", ()), _by_id(rules.values()))

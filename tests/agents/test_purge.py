@@ -9,6 +9,9 @@ from django.db.models import Value
 from django.utils import timezone
 
 from agents.models import AgentRun, AgentTool, ToolSecret
+from agents.recall.recalled_memory import RecalledMemory
+from agents.runs import execute
+from common.caller import SYSTEM
 from conversations.models import (
     Invocation,
     Message,
@@ -19,6 +22,9 @@ from conversations.models import (
 from jobs import queue
 from jobs.models import Job
 from memories.models import Memory
+from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft
 from projects import deletion
 from projects.models import Project
 from tests.agents.runs import facts, said
@@ -167,6 +173,62 @@ class TestARunThatWasToldAndIsAtWork:
 
         assert purge(seed, ids=[fact]).status_code == 200
         assert STAGING not in str(AgentRun.objects.get().steps)
+
+
+class TestWhatARunReadByAToolOrInTheDigest:
+    """It was not among the facts and episodes with which the run began."""
+
+    def ask(self, seed, model, *turns):
+        model.script(*map(say, turns))
+        body = {
+            "question": "Which staging database is it?",
+            "conversation_id": "chat",
+            "enable_memory": True,
+            "project_id": "alpha",
+        }
+        answer = seed.client.post("/api/v1/agents/react-mem", body).json()
+        assert answer["status"] == "done", answer
+        return answer
+
+    def purge_and_look(self, seed, memory_id):
+        assert purge(seed, ids=[memory_id]).status_code == 200
+        run = AgentRun.objects.get()
+        assert "blue-2" not in str([run.steps, run.answer])
+        assert "blue-2" not in str(list(Message.objects.values()))
+
+    @pytest.mark.parametrize(
+        ("tool", "tier"), [("RetrieveFacts", "facts"), ("RecallEpisodes", "episodes")]
+    )
+    def test_a_purge_masks_what_a_tool_found(
+        self, seed, project, model, monkeypatch, tool, tier
+    ):
+        monkeypatch.setattr(execute, "recall", lambda *_, **__: RecalledMemory())
+        if tier == "facts":
+            found = seed.store()["fact_id"]
+        else:
+            found = seed.post("episodes", goal=STAGING).json()["episode_id"]
+
+        answer = self.ask(
+            seed,
+            model,
+            f'Action: {tool}\nArgs: {{"query": "staging database"}}',
+            f"Final Answer: {STAGING}",
+        )
+
+        assert STAGING in answer["steps"][0]["observation"]
+        assert answer["memory"][tier] == [found]
+        self.purge_and_look(seed, found)
+
+    def test_a_purge_masks_what_the_digest_said(self, seed, project, model):
+        scope = Scope("workspace", str(project.pk))
+        draft = Draft(content=STAGING, memory_type="learning", scope=scope)
+        note = str(write.store(project, draft, SYSTEM).memory.pk)
+
+        answer = self.ask(seed, model, f"Final Answer: {STAGING}")
+
+        assert STAGING in model.prompts[0]
+        assert answer["memory"]["digest"] == [note]
+        self.purge_and_look(seed, note)
 
 
 class TestTheMessagesOfARunThatWasTold:
