@@ -62,6 +62,8 @@ class Session(models.Model):
     has_memory = models.BooleanField(default=True)
     # The seq of the last invocation that was scanned for facts.
     scanned_invocation = models.PositiveIntegerField(default=0)
+    # When the conversation was last deleted; a run that began before is hidden too.
+    invocations_hidden_at = models.DateTimeField(null=True, blank=True)
 
     objects = OwnedQuerySet.as_manager()
 

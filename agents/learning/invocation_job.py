@@ -114,6 +114,7 @@ def _append(run: AgentRun, session: Session, said: str, caller: Caller) -> Invoc
         caller,
         run_id=run.pk,
         at=run.ended_at,
+        begun_at=run.created_at,
     )
 
 

@@ -92,10 +92,12 @@ def append_invocation(
     caller: Caller,
     run_id: uuid.UUID | None = None,
     at: datetime | None = None,
+    begun_at: datetime | None = None,
 ) -> Invocation:
     """Add an invocation at the end of a conversation, which goes on if it was ended.
 
-    A run is added once: a repetition returns the row that is there, hidden or not. Each
+    A run is added once: a repetition returns the row that is there, hidden or not. A run
+    that began (`begun_at`) before the conversation was deleted is hidden. Each
     text is cut after MAX_TEXT characters. Secrets are treated as the project says, but those
     of a run are masked where the project refuses them, because the run is over. Raise
     MemoryOff, TooManyInvocations or SecretFound.
@@ -125,6 +127,7 @@ def append_invocation(
         seq=seq,
         run_id=run_id,
         created_at=at or timezone.now(),
+        hidden_at=_find_hidden_at(locked, begun_at),
         **texts,
     )
     locked.ended_at = None
@@ -132,6 +135,12 @@ def append_invocation(
     locked.save(update_fields=["ended_at", "last_active"])
     audit(caller, "invocation.create", locked, invocation=str(row.pk))
     return row
+
+
+def _find_hidden_at(session: Session, begun_at: datetime | None) -> datetime | None:
+    hidden_at: datetime | None = session.invocations_hidden_at
+    is_hidden = hidden_at and begun_at and begun_at <= hidden_at
+    return hidden_at if is_hidden else None
 
 
 def update_conversation(
@@ -149,11 +158,14 @@ def update_conversation(
 def hide_invocations(session: Session, caller: Caller) -> int:
     """Hide the invocations of a conversation from every later context; return their number.
 
-    The messages of the session stay. A purge deletes both.
+    Those of runs that have begun, and that are still to be recorded, are hidden too. The
+    messages of the session stay. A purge deletes both.
     """
     caller.require(Role.WRITER, session.project_id)
     locked = lock_session(session)
     rows = Invocation.objects.filter(session=locked, hidden_at=None)
-    count: int = rows.update(hidden_at=timezone.now())
+    locked.invocations_hidden_at = timezone.now()
+    locked.save(update_fields=["invocations_hidden_at"])
+    count: int = rows.update(hidden_at=locked.invocations_hidden_at)
     audit(caller, "conversation.delete", locked, invocations=count)
     return count

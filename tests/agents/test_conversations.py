@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from agents.learning import invocation_job
 from audit.models import AuditEvent
 from common.caller import Role
 from conversations.exchange.export_sessions import export_lines
@@ -14,6 +15,7 @@ from conversations.invocations import record
 from conversations.invocations.switch import MemoryOff, is_memory_on, set_memory
 from conversations.models import Invocation, MemorySwitch, Session
 from jobs.models import Job
+from tests.agents.runs import make_run
 from tests.conversations.conftest import SessionApi
 
 pytestmark = pytest.mark.django_db
@@ -244,6 +246,20 @@ class TestDelete:
         record.append_invocation(session, "Q", "S", "R", alice, run_id=run)
 
         assert read(talk)["invocations"] == []
+
+    def test_a_run_that_had_begun_is_hidden_and_a_later_one_is_not(
+        self, talk, project, alice, run_jobs
+    ):
+        session = Session.objects.get()
+        invocation_job.enqueue(make_run(project, session, answer="Before"))
+        talk.delete(TALK, user="42")
+        run_jobs()
+        assert read(talk)["invocations"] == []
+
+        invocation_job.enqueue(make_run(project, session, answer="After"))
+        run_jobs()
+
+        assert [row["result"] for row in read(talk)["invocations"]] == ["After"]
 
 
 class TestMemoryOff:
