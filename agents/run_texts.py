@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from agents.models import AgentRun
 from agents.steps import PARSE_ERROR, AgentStep
 from conversations.stores.tool import NAME as SESSION_TOOL
 from memories.models import Memory
+from projects import secret_policy
+from projects.models import Project
 
 USER, TOOL = Memory.Source.USER.value, Memory.Source.TOOL.value
 
@@ -37,6 +40,12 @@ def calls_of(run: AgentRun) -> list[AgentStep]:
     return [
         step for step in steps if not step.is_history and step.action != PARSE_ERROR
     ]
+
+
+def mask_said(project: Project, said: Any) -> Any:
+    """Mask the secrets of what a run said; none is refused, because the run goes on."""
+    mode = project.options.secrets
+    return secret_policy.guard("mask" if mode == "reject" else mode, said)[0]
 
 
 def has_changed(run: AgentRun, now: AgentRun) -> bool:

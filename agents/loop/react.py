@@ -21,6 +21,7 @@ from agents.loop.spoken_messages import ACTION, OBSERVATION, SpokenMessages
 from agents.prompt.build import BuiltPrompt, PromptInput, build_prompt
 from agents.protocols.decision import UnreadableAnswer
 from agents.recall.recalled_memory import RecalledMemory
+from agents.run_texts import mask_said
 from agents.steps import AgentCall, AgentStep
 from agents.tools.tool import Tool, ToolContext
 from agents.working_memory import WorkingMemory
@@ -153,9 +154,13 @@ class _ReactRun:
         if self.given.should_stop():
             return self.finish(is_cancelled=True)
         tool = self.tools.get(call.action)
-        if tool is not None and tool.asks_first:
+        if tool is None or not tool.asks_first:
+            yield self.act(call, messages)
+        elif mask_said(self.given.project, call.arguments) != call.arguments:
+            # The call would be stored without the secret, and act with the mask instead.
+            yield self.note(tool_call.refuse_secret(call), messages)
+        else:
             return ConfirmationNeeded(call, messages.id_of(ACTION))
-        yield self.act(call, messages)
         return None
 
     def act(self, call: AgentCall, messages: SpokenMessages) -> StepDone:

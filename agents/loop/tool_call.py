@@ -16,6 +16,10 @@ from inference.language.fence import keep_ends
 log = structlog.get_logger(__name__)
 
 FORBIDDEN = "Error: a person did not allow this call."
+SECRET = (
+    "Error: a person has to allow this call, and a secret in its arguments is not kept until "
+    "then. Call it without the secret; an owner can put the secret into the tool's headers."
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,10 @@ def _observe(tool: Tool, call: AgentCall, context: ToolContext) -> CallResult:
 
 def forbid_call(call: AgentCall) -> AgentStep:
     return _step_of(call, CallResult(FORBIDDEN, is_error=True), 0)
+
+
+def refuse_secret(call: AgentCall) -> AgentStep:
+    return _step_of(call, CallResult(SECRET, is_error=True), 0)
 
 
 def parse_error(reason: str, thought: str) -> AgentStep:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from django.db.models.functions import Substr
 
@@ -19,8 +18,6 @@ from conversations.formats.message import ChatMessage, Part
 from conversations.messages.append import append, prepare
 from conversations.models import Message, Session
 from conversations.queries import MessageQuerySet
-from projects import secret_policy
-from projects.models import Project
 
 SAFE_RESULT = 20_000  # characters of an observation
 # The external id of a message: `run <id> <part>`.
@@ -33,12 +30,6 @@ def find_session(run: AgentRun) -> Session | None:
         return None
     session: Session | None = Session.objects.filter(pk=run.session_id).first()
     return session
-
-
-def mask_said(project: Project, said: Any) -> Any:
-    """Mask the secrets of what a run said; it is over, so none is refused."""
-    mode = project.options.secrets
-    return secret_policy.guard("mask" if mode == "reject" else mode, said)[0]
 
 
 def append_question(run: AgentRun, session: Session, caller: Caller) -> None:

@@ -20,7 +20,8 @@ from agents.loop.events import (
 from agents.loop.run_errors import SENDER_REFUSED
 from agents.models import AgentRun
 from agents.recall.recalled_memory import RecalledMemory
-from agents.runs.conversation import append_outcome, find_session, mask_said
+from agents.run_texts import mask_said
+from agents.runs.conversation import append_outcome, find_session
 from common import errors
 from common.caller import Caller
 from common.db import write

@@ -615,6 +615,18 @@ class TestAConfirmation:
         assert acting == []
         assert body["pending_call"]["arguments"] == {"to": "live"}
 
+    def test_a_call_with_a_secret_does_not_wait_without_it(self, api, model, acting):
+        key = "AKIA" + "Q3EGTSZ7PLMNB2XW"
+        call = json.dumps({"to": "live", "key": key})
+        model.script(say(f"Action: Deploy\nArgs: {call}"), say(ANSWER))
+
+        body = ask(api).json()
+
+        assert (body["status"], acting) == ("done", [])
+        (step,) = body["steps"]
+        assert step["is_error"] and "without the secret" in step["observation"]
+        assert key not in str(list(AgentRun.objects.values()))
+
     def test_an_allowed_call_acts_and_the_run_goes_on(self, api, model, acting):
         body = self.wait_for_a_person(api, model)
         model.script(say(ANSWER))
