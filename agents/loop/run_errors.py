@@ -40,6 +40,10 @@ def out_of_time() -> RunError:
     return {"type": AGENT_TIMEOUT, "message": message}
 
 
+def missing_run() -> RunError:
+    return {"type": AGENT_ERROR, "message": "The run was purged."}
+
+
 def sender_refusal(reason: str) -> RunError:
     return {"type": SENDER_REFUSED, "message": reason}
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from agents.loop import run_errors
 from agents.loop.events import (
     ActionChosen,
     AgentEvent,
@@ -46,7 +47,11 @@ def follow(run: AgentRun, pause: Pause | None = None) -> Iterator[AgentEvent | N
             yield None
             heard_at = time.monotonic()
         pause(POLL)
-        run.refresh_from_db()
+        try:
+            run.refresh_from_db()
+        except AgentRun.DoesNotExist:
+            yield RunFinished(error=run_errors.missing_run())
+            return
 
 
 def _step_events(run: AgentRun, number: int, step: AgentStep) -> Iterator[AgentEvent]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import structlog
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -115,16 +115,28 @@ def end_run(run: AgentRun, end: RunFinished, caller: Caller) -> None:
 
 
 def _append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
-    """Store the messages of a run; a refusal, such as a quota, does not fail the answer."""
+    """Store the messages of a run; a refusal, such as a quota, does not fail the answer.
+
+    Neither does a fault that lasts: the run could never be ended.
+    """
     try:
         with transaction.atomic():
             append_outcome(run, session, caller)
     except errors.Refusal as refusal:
         log.warning("agent_messages_refused", run_id=str(run.pk), code=refusal.code)
-        known = run.memory.get("error")
-        said = f"The messages are not stored: {refusal.detail}"
-        run.memory = {**run.memory, "error": f"{known}; {said}" if known else said}
-        run.save(update_fields=["memory"])
+        _note_unstored(run, refusal.detail)
+    except OperationalError:
+        raise  # the database may be back, or another writer gone, at the next attempt
+    except Exception as error:
+        log.error("agent_messages_failed", run_id=str(run.pk), exc_info=error)
+        _note_unstored(run, "they failed; the service's log says why.")
+
+
+def _note_unstored(run: AgentRun, why: str) -> None:
+    known = run.memory.get("error")
+    said = f"The messages are not stored: {why}"
+    run.memory = {**run.memory, "error": f"{known}; {said}" if known else said}
+    run.save(update_fields=["memory"])
 
 
 def interrupt(run: AgentRun, caller: Caller) -> None:

@@ -48,7 +48,10 @@ def run_agent(job_run: runner.JobRun) -> dict[str, Any]:
 
     It is not begun again, because its tools may have acted.
     """
-    run = AgentRun.objects.select_related("project").get(pk=job_run.job.args["run_id"])
+    rows = AgentRun.objects.select_related("project")
+    run = rows.filter(pk=job_run.job.args["run_id"]).first()
+    if run is None:
+        return {"skipped": "the run was purged"}
     caller = caller_of(run)
     queued = AgentRun.objects.filter(pk=run.pk, status=AgentRun.RunStatus.QUEUED)
     if not queued.update(status=AgentRun.RunStatus.RUNNING, alive_at=timezone.now()):

@@ -13,7 +13,7 @@ from access import keys
 from access.models import ApiKey
 from agents.models import AgentRun
 from agents.recall import sources
-from agents.runs import background, follow, heartbeat, interruption
+from agents.runs import background, follow, heartbeat, interruption, recorder
 from common.caller import SYSTEM, Role
 from common.ids import uuid7
 from conversations.formats.message import ChatMessage
@@ -468,6 +468,15 @@ class TestInAJob:
 
         assert AgentRun.objects.get().answer == "42"
 
+    def test_a_queued_run_that_is_purged_is_skipped(self, api, model, run_jobs):
+        ask(api, headers={"Prefer": "respond-async"})
+        AgentRun.objects.all().delete()
+
+        run_jobs()
+
+        job = Job.objects.get(kind="agent_run")
+        assert (job.state, job.result) == ("done", {"skipped": "the run was purged"})
+
     def test_a_queued_run_can_be_cancelled(self, api, model, run_jobs):
         run_id = ask(api, headers={"Prefer": "respond-async"}).json()["run_id"]
 
@@ -526,6 +535,30 @@ def test_a_stream_of_a_run_that_never_ends_does_end(project, monkeypatch):
     events = list(follow.follow(run, pause=lambda seconds: None))
 
     assert set(events) == {None}
+
+
+def test_a_stream_of_a_run_that_is_purged_says_so(project):
+    run = AgentRun.objects.create(project=project, agent_id="a")
+
+    events = list(follow.follow(run, lambda seconds: AgentRun.objects.all().delete()))
+
+    assert [event.error["message"] for event in events] == ["The run was purged."]
+
+
+@pytest.mark.parametrize("fault", [ValueError("bad text"), KeyError("type")])
+def test_a_run_ends_although_its_messages_cannot_be_stored(
+    api, model, monkeypatch, fault
+):
+    def fail(*args):
+        raise fault
+
+    monkeypatch.setattr(recorder, "append_outcome", fail)
+    model.script(say(ANSWER))
+
+    body = ask(api, enable_memory=True, conversation_id="main").json()
+
+    assert (body["status"], body["answer"]) == ("done", "42")
+    assert "messages are not stored" in body["memory"]["error"]
 
 
 class TestInterruption:
