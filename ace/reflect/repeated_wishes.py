@@ -132,7 +132,7 @@ def _matches(
 
     If two of the earlier wishes already mean the same, the later of them gave the lesson.
     """
-    texts = [wish.command for wish in (*asked, *known)]
+    texts = [*(wish.command for wish in asked), *(wish.command for wish in known)]
     vectors = neighbours.embed_texts(texts) if known else None
     if not vectors:
         return

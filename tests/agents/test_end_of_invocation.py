@@ -491,15 +491,15 @@ class TestEpisodes:
         project.settings = {"policy": "auto"}
         project.save()
         wrong = step(
-            "edit_file",
-            "TypeError: edit_file() got an unexpected keyword argument 'file'",
-            arguments={"file": "src/a.py", "text": "x"},
+            "find_orders",
+            "TypeError: find_orders() got an unexpected keyword argument 'client'",
+            arguments={"client": "48213", "limit": 5},
             is_error=True,
         )
-        right = step("edit_file", "ok", arguments={"path": "src/a.py", "text": "x"})
+        right = step("find_orders", "ok", arguments={"customer": "48213", "limit": 5})
         learn(make_run(project, talk, steps=[wrong, right]))
 
-        assert "path" in of_kind("episode").get().lessons
+        assert "customer" in of_kind("episode").get().lessons
         assert set(PlaybookDelta.objects.values_list("status", flat=True)) == {
             "pending"
         }
