@@ -40,6 +40,7 @@ from conversations.models import (
     SummaryVector,
 )
 from conversations.search_index.search_columns import CORPORA, fill_message
+from conversations.summarizers import ExtractiveSummarizer
 from search import statistics
 
 # The most messages that are purged while the caller waits; a job purges more.
@@ -203,8 +204,19 @@ class ConversationErasure(ErasureHandler):
                 session=OuterRef("session"),
                 seq__range=(OuterRef("first_seq"), OuterRef("last_seq")),
             )
+            before = Message.objects.filter(
+                pk__in=masked,
+                session=OuterRef("session"),
+                seq__lte=OuterRef("last_seq"),
+            )
+            # A language model reads the summary before a text, and may quote it.
+            by_model = Summary.objects.filter(session=OuterRef("session"))
+            by_model = by_model.exclude(summarizer=ExtractiveSummarizer.name)
             sessions = Message.objects.filter(pk__in=masked).values("session")
-            over = Summary.objects.filter(Exists(of_session), session__in=sessions)
+            over = Summary.objects.filter(
+                Exists(of_session) | Exists(before) & Exists(by_model),
+                session__in=sessions,
+            )
             erasure.add("summary", over.values_list("pk", flat=True))
 
     def _add_changes(self, erasure: ErasureScope, of_users: Q | None) -> None:

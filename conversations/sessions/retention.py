@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import structlog
 from django.utils import timezone
 
 from audit import trail
+from common import errors
 from common.caller import SYSTEM
 from common.db import write
 from conversations.models import Session
@@ -16,6 +18,8 @@ from projects.models import Project
 
 MAX_PER_PASS = 50  # sessions of a project that one pass purges
 REASON = "archived longer than conversations.purge_after_days"
+
+log = structlog.get_logger(__name__)
 
 
 @write
@@ -48,7 +52,16 @@ def purge_archived(project: Project) -> int:
     before = timezone.now() - timedelta(days=days)
     rows = Session.objects.filter(project=project, archived_at__lt=before)
     old = list(rows.order_by("archived_at")[:MAX_PER_PASS])
-    return sum(_purge_if_archived(project, session, before) for session in old)
+    return sum(_try_purge(project, session, before) for session in old)
+
+
+def _try_purge(project: Project, session: Session, before: datetime) -> bool:
+    """Purge a session; one that something still uses waits for the next pass."""
+    try:
+        return _purge_if_archived(project, session, before)
+    except errors.StateConflict as conflict:
+        log.warning("session_not_purged", session=str(session.pk), code=conflict.code)
+        return False
 
 
 @write
@@ -57,7 +70,7 @@ def _purge_if_archived(project: Project, session: Session, before: datetime) -> 
     locked = Session.objects.select_for_update().filter(pk=session.pk).first()
     if not (locked and locked.archived_at and locked.archived_at < before):
         return False
-    scope = Scope("session", session.key, user=session.user_id)
+    scope = Scope("session", locked.key, user=locked.user_id)
     selection = {"scope": scope.to_dict()}
     erase.purge(project, selection, SYSTEM, reason=REASON, at_once=True)
     return True

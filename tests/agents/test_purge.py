@@ -12,12 +12,14 @@ from agents.models import AgentRun, AgentTool, ToolSecret
 from agents.recall.recalled_memory import RecalledMemory
 from agents.runs import execute
 from common.caller import SYSTEM
+from common.ids import uuid7
 from conversations.models import (
     Invocation,
     Message,
     MessageVector,
     Session,
     Summary,
+    new_summary_id,
 )
 from jobs import queue
 from jobs.models import Job
@@ -294,6 +296,21 @@ class TestTheMessagesOfARunThatWasTold:
         assert not MessageVector.objects.filter(message__text__contains="[purged]")
         lexemes = session.messages.filter(content_tsv=SearchQuery("blue-2"))
         assert not lexemes.exists()
+
+    @pytest.mark.parametrize(("summarizer", "left"), [("model", 0), ("extractive", 1)])
+    def test_a_summary_by_a_model_that_read_the_one_before_goes_too(
+        self, seed, told, summarizer, left
+    ):
+        fact, _ = told
+        later = Summary.objects.get()
+        later.pk, later.summary_id = uuid7(), new_summary_id()
+        later.first_seq = later.last_seq = 99
+        later.summarizer, later.content = summarizer, "As said before."
+        later.save(force_insert=True)
+
+        purge(seed, ids=[fact])
+
+        assert Summary.objects.count() == left
 
     def test_the_others_stay_and_the_pairs_of_calls_and_results_match(self, seed, told):
         fact, session = told

@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from common import errors
 from conversations import personal_data
 from conversations.models import Message, Session
+from conversations.sessions import retention
 from conversations.tasks import retain
 from memories.retention import erase
 from tests.conversations.conftest import say
@@ -86,6 +88,41 @@ def test_a_session_that_is_opened_while_it_waits_for_its_purge_stays(
     retain()
 
     assert Session.objects.filter(key="old").count() == 1
+
+
+def test_a_session_that_is_in_use_does_not_keep_the_others_from_their_purge(
+    keys, project, monkeypatch
+):
+    let(project, purge_after_days=5)
+    Session.objects.filter(key="old").update(archived_at=OLD)
+    purge = erase.purge
+
+    def refuse_for_nobody(project, selection, *args, **options):
+        if "user_id" not in selection["scope"]:
+            raise errors.StateConflict("A run goes on.")
+        return purge(project, selection, *args, **options)
+
+    monkeypatch.setattr(erase, "purge", refuse_for_nobody)
+
+    retain()
+
+    assert keys() == [("new", ""), ("old", "")]
+
+
+def test_the_purge_is_of_the_user_who_has_the_session_now(keys, project, monkeypatch):
+    let(project, purge_after_days=5)
+    Session.objects.filter(key="old", user_id="").update(archived_at=OLD)
+    purge_one = retention._purge_if_archived
+
+    def claim_first(project, session, before):
+        Session.objects.filter(pk=session.pk).update(user_id="7")
+        return purge_one(project, session, before)
+
+    monkeypatch.setattr(retention, "_purge_if_archived", claim_first)
+
+    retain()
+
+    assert keys() == [("new", ""), ("old", "42")]
 
 
 def test_a_long_session_is_purged_at_once(keys, project, monkeypatch):
