@@ -133,11 +133,13 @@ class TestEveryRoute:
             ("memories", "agent_id", u2.key.prefix),
             ("tags", "q", MARK),
             ("files", "path", ours.file),
-            ("playbook/deltas", "status", "pending"),
         ]:
             found = u2.get(f"{API}/{path}", asked | {name: value})
 
             assert found.json()["results"] == [], path
+        found = u2.get(f"{API}/playbook/deltas", asked | {"status": "pending"})
+        waiting = {each["id"] for each in found.json()["results"]}
+        assert str(ours.ids["task_delta"]) not in waiting  # others' may be shared
 
 
 @pytest.mark.parametrize("action", ["deduplications", "compactions"])
