@@ -37,16 +37,24 @@ def split(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence that a person says in the text."""
     lines = _own_lines(text)
     first, last = 0, 0
-    at, quotes = 0, 0
+    quoted = _quotations(text)
+    begin, finish = 0, 0
     for start, end in sentences.split(text):
-        quotes += text.count('"', at, start)
-        at = start
-        if quotes % 2:
+        while finish <= start:
+            begin, finish = next(quoted, (len(text), len(text) + 1))
+        if begin < start:
             continue  # within a quotation
         while last < end:
             first, last = next(lines, (len(text), len(text) + 1))
         if first <= start:
             yield start, end
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each quotation. One ends in the paragraph where it begins."""
+    for paragraph in re.finditer(r"(?:[^\n]+\n?)+", text):
+        marks = [paragraph.start() + m.start() for m in re.finditer('"', paragraph[0])]
+        yield from zip(marks[::2], marks[1::2], strict=False)
 
 
 def _own_lines(text: str) -> Iterator[tuple[int, int]]:

@@ -124,6 +124,13 @@ class TestConversation:
     def test_a_moment_or_a_pasted_text_is_no_rule(self, feedback):
         assert contents(feedback) == []
 
+    def test_a_quotation_ends_in_its_paragraph(self):
+        rule = "Always run `make check` before you push."
+
+        assert contents(f'<img alt="x">" is on the page. {rule}') == [rule]
+        assert contents(f'He wrote "no.\n\n{rule}') == [rule]
+        assert contents(f'He wrote "Oh. {rule} Bye." and left.') == []
+
     def test_the_words_before_a_pasted_plan_count(self):
         found = contents("We never deploy on Fridays.\n\n# Plan\n- Always use blue.")
 
