@@ -1,7 +1,6 @@
-"""Pair failed calls of a domain's tools with the later calls that succeeded.
+"""Pair failed calls with the later calls of the same tool that succeeded.
 
-Shell commands have their own pairs (`shell_repairs`). How the tools of a harness read and edit
-files is known to every agent.
+Shell commands have their own pairs (`shell_repairs`).
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def find(task: Task) -> list[Repair]:
     """Pair every distinct error with the first call that avoids the error."""
     latest: dict[tuple[str, int], Repair] = {}
     for call in task.calls:
-        if call.has_failed and call.is_of_domain:
+        if call.has_failed and not call.command and call.kind != "think":
             repair = _find_repair(task, call)
             if repair:
                 error = error_signature.mask_values(error_text(call))

@@ -46,8 +46,10 @@ _FORMAT_WORDS = word_tables.read("format_words")
 def find(task: Task, repair: Repair) -> Remedy | None:
     """Phrase the fix as an action. Return None if the fix helps only in this task."""
     if repair.change is None:
-        return _call_first(task, repair)
-    return next((found for rule in _RULES if (found := rule(task, repair))), None)
+        return _call_first(task, repair) if repair.failed_call.is_of_domain else None
+    of_domain = repair.failed_call.is_of_domain
+    rules = _RULES if of_domain else _RULES_OF_ARGUMENTS
+    return next((found for rule in rules if (found := rule(task, repair))), None)
 
 
 def _rename_argument(task: Task, repair: Repair) -> Remedy | None:
@@ -210,7 +212,8 @@ def _choose_value(task: Task, repair: Repair) -> Remedy | None:
     ):
         return None
     error = call_repairs.error_text(repair.failed_call)
-    if _SENSITIVE.search(change.key) or not _REFUSED.search(error):
+    is_offered = _UNKNOWN_VALUE.search(error) and str(change.after) in error
+    if _SENSITIVE.search(change.key) or not (_REFUSED.search(error) or is_offered):
         return None
     if isinstance(change.after, str) and not _WORD.fullmatch(change.after):
         return None
@@ -246,6 +249,14 @@ def _call_first(task: Task, repair: Repair) -> Remedy | None:
     return None
 
 
+# What a tool takes. Of a tool for files, no other lesson holds beyond one file.
+_RULES_OF_ARGUMENTS: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
+    _rename_argument,
+    _add_argument,
+    _drop_argument,
+    _change_type,
+    _choose_value,
+)
 _RULES: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
     _rename_argument,
     _add_argument,

@@ -84,6 +84,15 @@ class TestArguments:
 
         assert 'pass `state` as "closed" instead of "done"' in found[0]
 
+    def test_a_value_that_the_error_offers(self):
+        error = "Error: template Welcome Mail not found. Templates: welcome, goodbye."
+        found = contents(
+            ("send", {"template": "Welcome Mail", "to": "a"}, error),
+            ("send", {"template": "welcome", "to": "a"}, "sent"),
+        )
+
+        assert 'pass `template` as "welcome" instead of "Welcome Mail"' in found[0]
+
     def test_ids_of_two_kinds_differ_by_kind_only(self):
         found = contents(
             ("refund", {"order": "a", "method": "voucher_7719"}, "Error: voucher cannot be used to refund"),
@@ -182,6 +191,15 @@ class TestHarness:
     )  # fmt: skip
     def test_its_etiquette_is_no_lesson(self, calls):
         assert contents(*calls) == []
+
+    def test_which_arguments_a_tool_for_files_takes(self):
+        error = "TypeError: edit_file() got an unexpected keyword argument 'file'"
+        found = contents(
+            ("edit_file", {"file": "a.py", "text": "x"}, error),
+            ("edit_file", {"path": "a.py", "text": "x"}, "ok"),
+        )
+
+        assert "pass `path` instead of `file`" in found[0]
 
 
 class TestCommands:
