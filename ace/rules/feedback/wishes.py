@@ -33,7 +33,7 @@ _SPEAKS = re.compile(
 _FORBIDS = re.compile(r"(?:do not|don['\u2019]?t|never|stop) ", re.IGNORECASE)
 _TAIL = re.compile(
     r"(?:,? (?:please|now|again|too|for now|first|for me|just in case|(?:for|to|of|on|in|with)"
-    r" (?:this|that|it|them|these|those)))+[ .!?]*$",
+    r" (?:this|that|it|them|these|those))){1,4}[ .!?]{0,5}$",
     re.IGNORECASE,
 )
 # Words that point at one thing, or name it: the wish holds for that thing only.

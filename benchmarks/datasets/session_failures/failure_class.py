@@ -54,12 +54,12 @@ _COMPILE = re.compile(
     re.MULTILINE,
 )
 _TEST = re.compile(
-    r"^\s*--- FAIL|^FAIL\b|^FAILED\b|^\s*not ok \d|^=+ .*\b[1-9]\d* (?:failed|errors?)\b"
-    r"|^E   \S|\bTests:\s+[1-9]\d* failed|^\s*[1-9]\d* failing\b|test result: FAILED"
+    r"^[ \t]*--- FAIL|^FAIL\b|^FAILED\b|^[ \t]*not ok \d|^=+ .*\b[1-9]\d* (?:failed|errors?)\b"
+    r"|^E   \S|\bTests:\s+[1-9]\d* failed|^[ \t]*[1-9]\d* failing\b|test result: FAILED"
     r"|\b[1-9]\d* failures?\b|^Failures:|BUILD FAILED|✗ FAIL|^AssertionError",
     re.MULTILINE,
 )
-_SYNTAX = re.compile(r"^\s*SyntaxError:", re.MULTILINE)
+_SYNTAX = re.compile(r"^[ \t]*SyntaxError:", re.MULTILINE)
 # Failures of the machine or of the project's environment, although a program says them.
 _ENVIRONMENT = re.compile(
     r"ModuleNotFoundError|No module named|Cannot find module|Cannot find package"

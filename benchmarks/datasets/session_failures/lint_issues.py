@@ -12,11 +12,11 @@ from benchmarks.datasets.session_failures.shell_command import mask_code
 COMPILER_RULES = frozenset({"typecheck", "syntax", "syntax-error"})
 
 _POSITION = (
-    r"(?P<file>[^\s:]+\.\w{1,8}|[^\s:]*/[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?:?"
+    r"(?P<file>[^\s:]+\.\w{1,8}|[^\s:/]*/[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?:?"
 )
 # file:line:col: message (rule); rules in parentheses, or a code before the message.
 _RULE_LAST = re.compile(
-    rf"^{_POSITION}\s+(?P<message>.+?)\s+\((?P<rule>[a-z][\w/-]+)\)$"
+    rf"^{_POSITION}\s+(?P<message>\S(?:.*?\S)?)\s+\((?P<rule>[a-z][\w/-]+)\)$"
 )
 _CODE_FIRST = re.compile(
     rf"^{_POSITION}\s+(?:[CWEFIR]:\s+)?(?:\[Correctable\]\s+)?"
@@ -25,7 +25,7 @@ _CODE_FIRST = re.compile(
 # eslint's own format: the file on a line of its own, then `  3:5  error  message  rule`.
 _ESLINT_FILE = re.compile(r"^(?P<file>/?[\w.@~-][^\s:]*\.\w{1,8})$")
 _ESLINT = re.compile(
-    r"^\s+(?P<line>\d+):\d+\s+(?:error|warning)\s+(?P<message>.+?)\s{2,}"
+    r"^\s+(?P<line>\d+):\d+\s+(?:error|warning)\s+(?P<message>\S(?:.*?\S)?)\s{2,}"
     r"(?P<rule>@?[\w-]+(?:/[\w-]+)*)$"
 )
 # ruff, clippy and rustc: the message, and below it an arrow to the position.

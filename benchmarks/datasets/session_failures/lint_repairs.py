@@ -20,9 +20,9 @@ _HANDLE = re.compile(
     r"|\brequire\.|unwrap_or|\?;|\bt\.(?:Fatal|Error)|\bif let\b|\b_ = "
 )
 _CONSTANT = re.compile(
-    r"\bconst\b|^\s*[A-Z][A-Z0-9_]{2,}\s*[:=]|\bfinal static\b", re.M
+    r"\bconst\b|^[ \t]*[A-Z][A-Z0-9_]{2,}\s*[:=]|\bfinal static\b", re.M
 )
-_LITERAL = re.compile(r"""(['"`])(?:\\.|(?!\1).)*\1|\b\d+\b""")
+_LITERAL = re.compile(r"""(['"`])(?:\\.|(?!\1)[^\\\n])*\1|\b\d+\b""")
 
 
 def describe_edit(hunk: EditHunk) -> str:

@@ -31,7 +31,7 @@ PROBE_FLAGS = frozenset({"--version", "-V", "--help", "-h", "version"})
 _HEREDOC = re.compile(
     r"<<-?\s*(['\"]?)(\w+)\1(?P<rest>[^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.M
 )
-_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _TOKEN = re.compile(
     r"""(?P<redirection>\d?(?:>>?|<)(?:&\d|\s*[^\s;|&]+)?|&>\s*\S+)
     |(?P<operator>&&|\|\||[|;&\n()])
@@ -41,11 +41,13 @@ _TOKEN = re.compile(
 )
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
 _HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b")
-_QUOTED = re.compile(r"""'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|\u2018[^\u2019\n]*\u2019""")
-_PATH = re.compile(r"(?<![\w.])(?:~|\.{1,2})?(?:[\w.@+-]*/)+[\w.@+-]*")
+_QUOTED = re.compile(
+    r"""'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|\u2018[^\u2018\u2019\n]*\u2019"""
+)
+_PATH = re.compile(r"(?<![\w.])(?:~|\.{1,2})?(?:[\w.@+-]{0,200}/)+[\w.@+-]*")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _CODE_WORD = re.compile(
-    r"\b(?:\w+(?:\.\w+)+|\w+_\w+|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*)\b"
+    r"\b(?:\w+(?:\.\w+)+|\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][^\Wa-z]*[a-z][^\WA-Z]*[A-Z]\w*)\b"
 )
 _DIGITS = re.compile(r"\d+")
 

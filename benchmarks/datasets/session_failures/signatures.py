@@ -28,8 +28,8 @@ _COMPILER_LINE = re.compile(
     re.MULTILINE,
 )
 _TEST_NAME = re.compile(
-    r"^\s*--- FAIL: (\S+)|^FAILED (\S+)|^\s*not ok \d+ (?:- )?(.+)$|^test (\S+) \.\.\. FAILED"
-    r"|^\s*(?:●|✕|✗) (.+)$",
+    r"^[ \t]*--- FAIL: (\S+)|^FAILED (\S+)|^[ \t]*not ok \d+ (?:- )?(.+)$|^test (\S+) \.\.\. FAILED"
+    r"|^[ \t]*(?:●|✕|✗) (.+)$",
     re.MULTILINE,
 )
 _MACHINE = re.compile(
