@@ -19,7 +19,7 @@ from django.core import serializers
 from django.utils import timezone
 
 from access.models import ApiKey
-from ace.models import AceRun
+from ace.models import AceRun, ObservedRepair
 from inference.embedding import active_model, model_record, reembed
 from jobs import runner
 from jobs.models import Heartbeat, Job
@@ -33,6 +33,8 @@ TABLES = {"projects", "memories", "playbook", "ace", "search", "inference", "job
 MESSAGES = {message["headers"]["task"]: message for message in BEFORE["messages"]}
 # The apps whose rows a deleted project had not at the time of that release.
 NEW_REMOVERS = 1
+# That release observed, too, that a task changed files and ran no check.
+OBSERVED_NO_CHECK = {"ace": 1, "resume a run": 1}
 LISTS = [route for route in BEFORE["answers"] if "{}" not in route]
 ROWS = {
     "memories.memory": ("memories/{}", "memories/{}/history"),
@@ -69,11 +71,11 @@ def job_of(rows, settings):
 
 
 def count_rows():
-    """Count the rows of each table; jobs of kinds that the release lacked do not count."""
+    """Count the rows of each table; what the release lacked does not count."""
     counts = {
         model._meta.db_table: model._base_manager.count()
         for model in apps.get_models()
-        if model._meta.app_label in TABLES and model is not Heartbeat
+        if model._meta.app_label in TABLES and model not in (Heartbeat, ObservedRepair)
     }
     new = Job.objects.exclude(kind__in=BEFORE["kinds"]).count()
     new_corpora = Corpus.objects.filter(name__in=["messages", "summaries"]).count()
@@ -106,6 +108,14 @@ def outcome(job):
         "total": job.total - NEW_REMOVERS if job.kind == deletion.KIND else job.total,
         "rows": added,
     }
+
+
+def rows_now(name, rows):
+    """Return the rows that a job or an act of then adds without what is observed no more."""
+    fewer = OBSERVED_NO_CHECK.get(name, 0)
+    return rows | (
+        {"ace_observation": rows["ace_observation"] - fewer} if fewer else {}
+    )
 
 
 def shape_of(value):
@@ -171,7 +181,10 @@ class TestJobs:
 
     @pytest.mark.parametrize("name", BEFORE["jobs"])
     def test_one_that_waits_ends_as_it_did(self, job_of, name):
-        assert outcome(job_of(name)) == BEFORE["outcomes"][name]
+        before = BEFORE["outcomes"][name]
+        rows = rows_now(name, before["rows"])
+
+        assert outcome(job_of(name)) == before | {"rows": rows}
 
     @pytest.mark.parametrize("name", BEFORE["begun"])
     def test_one_whose_worker_died_goes_on_from_its_cursor(self, job_of, name):
@@ -209,7 +222,7 @@ class TestRows:
 
         assert answer.status_code == act["status"], answer.content
         assert has_shape(shape_of(answer.json()), act["shape"])
-        assert difference(before) == act["rows"]
+        assert difference(before) == rows_now(name, act["rows"])
 
     def test_the_recorded_model_is_the_active_one(self, rows, settings, monkeypatch):
         monkeypatch.setattr(model_record, "_cache", None)

@@ -16,12 +16,15 @@ from django.utils import timezone
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from ace.fixes import fix_text
+from ace.fixes.fix_words import FixWords
+from ace.rules.failures.failed_call import FailureKind
 from audit import csv_export
 from audit.models import AuditEvent
 from common.admin import panels, visible_filter
 from common.text.normalise import normalise
 from common.text.plain_text import clip
-from common.text.quote import safe_line, visible_line
+from common.text.quote import json_string, safe_line, visible_line
 from common.text.visible import drop_invisible
 from console.weekly import week_markdown, week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
@@ -225,7 +228,52 @@ def alarm_name(text: str) -> list[Any]:
     return found
 
 
+# The line that an agent gets when a call fails as one did before.
+FIXES = st.tuples(FILLED, FOREIGN, FOREIGN, st.sampled_from(["lint", "shell"]))
+
+
+def fix_line(row: Any) -> str:
+    name, failed, worked, kind = row
+    newest = SimpleNamespace(created_at=MOMENT, run_id=uuid.UUID(int=1))
+    cure = SimpleNamespace(
+        signature=SimpleNamespace(name=name), newest=newest, times=3, sessions=2
+    )
+    words = FixWords(
+        FailureKind(kind), "rewrite", failed, worked or "x", (failed,), (worked or "x",),
+        is_sayable=True, is_shared=True,
+    )  # fmt: skip
+    return fix_text.write(cure, words)
+
+
+def texts_of_fix(line: str) -> list[str]:
+    reader = LineReader(line)
+    reader.skip("On 2026-03-01 ")
+    found = [reader.string()]
+    reader.match(" was seen; (?:the line was rewritten: |with )")
+    found.append(reader.string())
+    reader.skip(" instead of ")
+    found.append(reader.string())
+    reader.match(r"(?: it then worked)? \(3 times in 2 sessions; run [0-9a-f-]{36}\)\.")
+    reader.end()
+    return found
+
+
+def expected_fix(row: Any) -> list[str]:
+    name, failed, worked, _ = row
+    limits = (fix_text.MAX_NAME, fix_text.MAX_WORDS, fix_text.MAX_WORDS)
+    texts = (name, worked or "x", failed)
+    return [json.loads(json_string(*each)) for each in zip(texts, limits, strict=True)]
+
+
 RENDERERS = (
+    Renderer(
+        "known fix",
+        ("ace.fixes.fix_text",),
+        FIXES,
+        fix_line,
+        texts_of_fix,
+        expected_fix,
+    ),
     Renderer(
         "search extract",
         ("search.snippets",),
