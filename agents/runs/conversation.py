@@ -9,7 +9,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator
 
-from django.db.models.functions import Substr
+from django.db.models import Exists, OuterRef, Q, TextField
+from django.db.models.functions import Cast, Substr
 
 from agents.models import AgentRun
 from agents.steps import AgentStep
@@ -55,13 +56,29 @@ def append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
 
 
 def find_outcomes(run_ids: Collection[uuid.UUID]) -> MessageQuerySet:
-    """Return the messages of the steps and the answers of these runs, in their sessions."""
-    sessions = AgentRun.objects.filter(pk__in=run_ids).exclude(session_id=None)
+    """Return the messages of the steps and the answers of these runs, and their copies.
+
+    Copies are in the forks of the sessions and in restored sessions. A caller may choose an
+    external id that names a run, so a copy counts in a session of the run's user only.
+    """
+    runs = AgentRun.objects.filter(pk__in=run_ids)
+    of_same_user = Session.objects.filter(
+        Exists(
+            runs.filter(project_id=OuterRef("project_id"), user_id=OuterRef("user_id"))
+        )
+    )
     rows: MessageQuerySet = Message.objects.filter(
-        session__in=sessions.values("session_id"), external_id__startswith=NAME
+        Q(session__in=runs.exclude(session_id=None).values("session_id"))
+        | Q(session__in=of_same_user.values("pk")),
+        external_id__startswith=NAME,
     )
     named = rows.annotate(named_run=Substr("external_id", len(NAME) + 1, UUID_LENGTH))
-    of_runs: MessageQuerySet = named.filter(named_run__in=list(map(str, run_ids)))
+    is_of_run = runs.annotate(name=Cast("pk", TextField())).filter(
+        Q(session_id=OuterRef("session_id")) | Q(user_id=OuterRef("session__user_id")),
+        name=OuterRef("named_run"),
+        project_id=OuterRef("session__project_id"),
+    )
+    of_runs: MessageQuerySet = named.filter(Exists(is_of_run))
     return of_runs.exclude(external_id__endswith=f" {QUESTION}")
 
 

@@ -13,6 +13,9 @@ from agents.recall.recalled_memory import RecalledMemory
 from agents.runs import execute
 from common.caller import SYSTEM
 from common.ids import uuid7
+from conversations.formats.message import ChatMessage
+from conversations.messages.append import append, prepare
+from conversations.messages.fork import fork
 from conversations.models import (
     Invocation,
     Message,
@@ -21,6 +24,7 @@ from conversations.models import (
     Summary,
     new_summary_id,
 )
+from conversations.sessions.lifecycle import SessionDraft, bootstrap
 from jobs import queue
 from jobs.models import Job
 from memories.models import Memory
@@ -345,6 +349,30 @@ class TestTheMessagesOfARunThatWasTold:
         self.ask(seed, model, "Final Answer: I forgot.", question="Which one?")
 
         assert STAGING not in model.prompts[-1]
+
+    def test_the_copies_in_a_fork_lose_the_words_too(self, seed, told, alice):
+        fact, session = told
+        fork(session, 6, "other", alice)
+
+        purge(seed, ids=[fact])
+
+        assert not Message.objects.filter(text__contains="blue-2").exists()
+
+    def test_a_message_of_another_user_under_the_name_of_a_run_stays(
+        self, seed, told, project, alice
+    ):
+        fact, session = told
+        name = session.messages.exclude(external_id="").last().external_id
+        draft = SessionDraft("theirs", agent_id="a", user_id="ben")
+        theirs, _ = bootstrap(project, draft, alice)
+        message = ChatMessage(
+            "user", ({"type": "text", "text": MARK},), external_id=name
+        )
+        append(project, theirs, prepare(project, [message]), alice)
+
+        purge(seed, ids=[fact])
+
+        assert theirs.messages.get().text == MARK
 
     def test_a_second_purge_finds_nothing_to_change(self, seed, told):
         fact, _ = told
