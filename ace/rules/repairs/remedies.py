@@ -212,8 +212,10 @@ def _choose_value(task: Task, repair: Repair) -> Remedy | None:
     ):
         return None
     error = call_repairs.error_text(repair.failed_call)
-    is_offered = _UNKNOWN_VALUE.search(error) and str(change.after) in error
-    if _SENSITIVE.search(change.key) or not (_REFUSED.search(error) or is_offered):
+    is_refused = _REFUSED.search(error) or (
+        _UNKNOWN_VALUE.search(error) and _is_offered(repair)
+    )
+    if _SENSITIVE.search(change.key) or not is_refused:
         return None
     if isinstance(change.after, str) and not _WORD.fullmatch(change.after):
         return None
@@ -224,6 +226,18 @@ def _choose_value(task: Task, repair: Repair) -> Remedy | None:
         f"pass `{change.key}` as {argument_values.render(change.after)}",
         argument_values.render(change.before),
     )
+
+
+def _choose_offered(task: Task, repair: Repair) -> Remedy | None:
+    return _choose_value(task, repair) if _is_offered(repair) else None
+
+
+def _is_offered(repair: Repair) -> bool:
+    """Whether the error names the new value. Where it repeats the old one does not count."""
+    change = repair.change
+    assert change
+    error = call_repairs.error_text(repair.failed_call)
+    return str(change.after) in error.replace(str(change.before), "")
 
 
 def _add_prefix(task: Task, repair: Repair) -> Remedy | None:
@@ -255,7 +269,7 @@ _RULES_OF_ARGUMENTS: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
     _add_argument,
     _drop_argument,
     _change_type,
-    _choose_value,
+    _choose_offered,
 )
 _RULES: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
     _rename_argument,
