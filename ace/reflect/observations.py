@@ -41,11 +41,12 @@ class EarlierRuns:
     """What is known of the earlier runs with the same error.
 
     `runs` is the number of these runs; there may be thousands. `is_resolved` says
-    whether one of them resolved the error.
+    whether one of them resolved the error. `detail` is what the first of them observed.
     """
 
     runs: int
     first_run: uuid.UUID
+    detail: str
     is_resolved: bool
 
 
@@ -182,7 +183,7 @@ def _store(
 
 def _count_runs(rows: QuerySet[Observation]) -> Mapping[str, EarlierRuns]:
     firsts = rows.order_by("signature", "pk").distinct("signature")
-    first_runs = dict(firsts.values_list("signature", "run_id"))
+    first = {row.signature: row for row in firsts}
     counts = (
         rows.order_by()
         .values("signature")
@@ -193,7 +194,8 @@ def _count_runs(rows: QuerySet[Observation]) -> Mapping[str, EarlierRuns]:
     return {
         row["signature"]: EarlierRuns(
             runs=row["runs"],
-            first_run=first_runs[row["signature"]],
+            first_run=first[row["signature"]].run_id,
+            detail=first[row["signature"]].seen.get("observed", ""),
             is_resolved=row["mended"] > 0,
         )
         for row in counts
@@ -235,4 +237,6 @@ def _lesson(
         return None
     runs = earlier.runs + 1
     reason = f"Run {earlier.first_run} showed it before; {runs} runs have shown it."
-    return unresolved_errors.to_lesson(task, error, findings.outcome, reason)
+    return unresolved_errors.to_lesson(
+        task, error, findings.outcome, earlier_detail=earlier.detail, reason=reason
+    )

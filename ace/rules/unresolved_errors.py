@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
 from ace.rules import causes, error_summary
 from ace.rules import evidence as spans
@@ -53,8 +54,10 @@ _COLON = re.compile(r": ")
 # A message with fewer words does not say what is wrong.
 MIN_FINDING_WORDS = 4
 _VARYING = re.compile(r"\S{0,80}\d\S{0,80}")
+_QUOTE_MARKS = '"`'
 # A part with fewer words does not identify the error.
 MIN_STABLE_WORDS = 3
+MIN_PHRASE_WORDS = 2
 _IGNORED_KINDS = (
     frozenset(
         {"failed_call", "fixed_call", "exit_code", "test_failure", "loop", "no_check"}
@@ -127,11 +130,23 @@ def observation_signature(task: Task, span: Evidence) -> str:
 
 
 def to_lesson(
-    task: Task, error: UnresolvedError, outcome: TaskOutcome, reason: str
+    task: Task,
+    error: UnresolvedError,
+    outcome: TaskOutcome,
+    *,
+    earlier_detail: str,
+    reason: str,
 ) -> TaskLesson | None:
-    """Return the lesson from an error that occurs again. `reason` names the earlier run."""
+    """Return the lesson from an error that occurs again.
+
+    `earlier_detail` is the detail of the earlier run that `reason` names.
+    """
     if not error.action:
         return None
+    shared = shared_detail(error.detail, earlier_detail)
+    if shared is None:
+        return None
+    error = replace(error, detail=shared)
     quotes = [spans.quote(task, span) for span in error.evidence]
     if not is_sound(error.content, quotes):
         return None
@@ -146,6 +161,23 @@ def to_lesson(
         confidence=CONFIDENCE.get(outcome.value, 0.4),
         reason=reason,
     )
+
+
+def shared_detail(detail: str, earlier: str) -> str | None:
+    """Quote the phrases that an error had in two runs; what differs is of one place only.
+
+    Return None if two errors of one rule or tool say different things.
+    """
+    if detail == earlier:
+        return detail
+    here, there = (text.strip(_QUOTE_MARKS).split() for text in (detail, earlier))
+    blocks = SequenceMatcher(None, here, there, autojunk=False).get_matching_blocks()
+    phrases = [
+        error_summary.as_quote(" ".join(here[block.a : block.a + block.size]))
+        for block in blocks
+        if block.size >= MIN_PHRASE_WORDS
+    ]
+    return " \u2026 ".join(phrases) or None
 
 
 def _to_unresolved_error(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from argparse import ArgumentParser
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,7 +87,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 def _draw_all(
     options: BenchmarkOptions, without: Collection[str]
 ) -> Iterator[tuple[str, TaskLesson, dict[str, Any]]]:
-    seen: Counter[str] = Counter()
+    seen: defaultdict[str, list[str]] = defaultdict(list)
     for recorded in recorded_requests.read_all(options.data):
         task = tasks.parse(recorded.request)
         outcome = task_outcome.resolve(task)
@@ -96,9 +96,12 @@ def _draw_all(
 
 
 def _draw(
-    task: Task, outcome: TaskOutcome, seen: Counter[str], without: Collection[str]
+    task: Task,
+    outcome: TaskOutcome,
+    seen: defaultdict[str, list[str]],
+    without: Collection[str],
 ) -> Iterator[tuple[str, TaskLesson]]:
-    """Yield the lessons of a task with their families, and remember its errors."""
+    """Yield the lessons of a task with their families, and remember what its errors say."""
     found = spans.find(task)
     drawn: list[TaskLesson] = []
     for name in lessons.FAMILIES:
@@ -108,9 +111,12 @@ def _draw(
             drawn += own
             yield from ((name, lesson) for lesson in own)
     for error in unresolved_errors.find(task, found, drawn):
-        seen[error.signature] += 1
-        if REPEATED not in without and seen[error.signature] == 2:
-            lesson = unresolved_errors.to_lesson(task, error, outcome, "")
+        details = seen[error.signature]
+        details.append(error.detail)
+        if REPEATED not in without and len(details) == 2:
+            lesson = unresolved_errors.to_lesson(
+                task, error, outcome, earlier_detail=details[0], reason=""
+            )
             if lesson:
                 yield REPEATED, lesson
 

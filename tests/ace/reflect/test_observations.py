@@ -137,8 +137,26 @@ class TestSecondSighting:
 
         assert contents(second) == [
             "When writing Kotlin code, avoid what `unused-result` reports: "
-            '"Unused value of `close`".'
+            '"Unused value of".'
         ]
+
+    def test_what_differs_between_the_two_runs_is_left_out(self, complete):
+        said = (
+            "src/{}.kt:3:9: Parameter {} is never read, so drop it (unused-parameter)"
+        )
+        complete(linted(said.format("a", "height")))
+        second = complete(linted(said.format("b", "width")))
+
+        assert contents(second) == [
+            "When writing Kotlin code, avoid what `unused-parameter` reports: "
+            '"is never read, so drop it".'
+        ]
+
+    def test_a_rule_that_says_something_else_is_no_lesson_yet(self, complete):
+        complete(linted("src/a.kt:3:9: Some comment without a reason (comments)"))
+        second = complete(linted("src/b.kt:3:9: Blank lines around a block (comments)"))
+
+        assert contents(second) == []
 
     def test_another_rule_of_the_same_linter_is_another_observation(self, complete):
         complete(linted("src/a.kt:3:9: S101: bad name (detekt)"))

@@ -104,7 +104,9 @@ class TestInvariants:
         unresolved = unresolved_errors.find(task, spans, drawn.lessons)
         ended = task_outcome.resolve(task)
         again = [
-            unresolved_errors.to_lesson(task, each, ended, "Seen before.")
+            unresolved_errors.to_lesson(
+                task, each, ended, earlier_detail="no such row", reason="Seen before."
+            )
             for each in unresolved
         ]
         for lesson in [*drawn.lessons, *filter(None, again)]:
