@@ -1,7 +1,7 @@
 """Find errors that a task does not resolve. If an error occurs again, draw a lesson.
 
-Such a lesson is about a rule of a linter, or about the call of a tool of the domain. How a
-shell or the tools of the harness fail is known to every agent.
+Such a lesson is about a rule of a linter, or about a rule that a tool of the domain states in
+its error. How a shell or the tools of the harness fail is known to every agent.
 """
 
 from __future__ import annotations
@@ -51,6 +51,12 @@ _BROKEN_CODE = re.compile(
 )
 _EXTENSION = re.compile(r"[^\s:]{1,200}\.(\w{1,8}):\d")
 _COLON = re.compile(r": ")
+# An error that says what holds for every call, and not only how things are now.
+_STATES_RULE = re.compile(
+    r"\b(?:can ?not|can't|may not|must|only|not (?:allowed|permitted|supported|accepted|valid)"
+    r"|requires?|required|needs?|unsupported|at (?:most|least)|expect(?:s|ed))\b",
+    re.IGNORECASE,
+)
 # A message with fewer words does not say what is wrong.
 MIN_FINDING_WORDS = 4
 _VARYING = re.compile(r"\S{0,80}\d\S{0,80}")
@@ -177,7 +183,8 @@ def shared_detail(detail: str, earlier: str) -> str | None:
         for block in blocks
         if block.size >= MIN_PHRASE_WORDS
     ]
-    return " \u2026 ".join(phrases) or None
+    is_clear = any(len(each.split()) >= MIN_FINDING_WORDS for each in phrases)
+    return " \u2026 ".join(phrases) if is_clear else None
 
 
 def _to_unresolved_error(
@@ -209,8 +216,8 @@ def _parts(task: Task, span: Evidence, cause: str) -> tuple[str, str, str]:
             error_summary.as_quote(_finding(span.message)),
         )
     detail = _stable_part(error_summary.summarise(quote, span))
-    is_clear = len(detail.split()) >= MIN_FINDING_WORDS
-    if call is None or not call.is_of_domain or not is_clear:
+    is_rule = len(detail.split()) >= MIN_FINDING_WORDS and _STATES_RULE.search(detail)
+    if call is None or not call.is_of_domain or not is_rule:
         return "", "", detail
     return f"calling `{call.tool_name}`", _ACTIONS.get(cause, ""), detail
 

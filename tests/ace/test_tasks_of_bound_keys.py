@@ -43,7 +43,7 @@ FAILED = {
         {
             "tool_name": "book_seat",
             "arguments": {"flight": "HAT7", "amount": 300},
-            "result": "Error: payment amount does not add up, total price is 310",
+            "result": "Error: payment amount must match, it does not add up, total price is 310",
         }
     ],
 }

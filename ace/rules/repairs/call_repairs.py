@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ace.rules import error_patterns, error_signature, word_tables
+from ace.rules.failures import failed_call
+from ace.rules.failures.failed_call import FailureKind
 from ace.rules.repairs import argument_changes
 from ace.rules.repairs.argument_changes import ArgumentChange
 from ace.rules.task import Task, ToolCall
@@ -63,12 +65,17 @@ def find(task: Task) -> list[Repair]:
     """Pair every distinct error with the first call that avoids the error."""
     latest: dict[tuple[str, int], Repair] = {}
     for call in task.calls:
-        if call.has_failed and not call.command and call.kind != "think":
+        if call.has_failed and not call.command and not _is_etiquette(call):
             repair = _find_repair(task, call)
             if repair:
                 error = error_signature.mask_values(error_text(call))
                 latest[(error, repair.fixed_call.index)] = repair
     return list(latest.values())
+
+
+def _is_etiquette(call: ToolCall) -> bool:
+    """Whether the harness refused the call in its own fixed words, which every agent knows."""
+    return failed_call.classify(call) is FailureKind.ETIQUETTE
 
 
 def span(call: ToolCall, repair: Repair) -> tuple[int, int]:

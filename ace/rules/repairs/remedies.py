@@ -37,9 +37,6 @@ _NUMBER_KEYS = word_tables.read("number_arguments")
 _WORD = re.compile(
     r"[a-z]{1,20}(?:[ _-][a-z]{1,20}){0,2}|[A-Z]{1,20}(?:_[A-Z]{1,20}){0,2}"
 )
-_LABEL = re.compile(
-    r"(?P<label>[A-Za-z][A-Za-z ]{2,40}?)(?: (?:is|was|are|of))?[ :=]{1,3}[$€]?$"
-)
 _FORMAT_WORDS = word_tables.read("format_words")
 
 
@@ -86,32 +83,6 @@ def _drop_argument(task: Task, repair: Repair) -> Remedy | None:
     if change.key.lower() not in call_repairs.error_text(repair.failed_call).lower():
         return None
     return Remedy(f"leave out `{change.key}`", "passing it")
-
-
-def _take_from_error(task: Task, repair: Repair) -> Remedy | None:
-    """Take a number from the error. The words before the number name it."""
-    change = repair.change
-    if (
-        change is None
-        or not argument_values.is_number(change.after)
-        or not argument_values.is_number(change.before)
-    ):
-        return None
-    error = call_repairs.error_text(repair.failed_call)
-    new = _label_before(error, change.after)
-    old = _label_before(error, change.before)
-    if not new:
-        return None
-    instead_of = f'the one after "{old}"' if old else "its own sum"
-    return Remedy(f'pass as `{change.key}` the value the error gives after "{new}"',
-                  instead_of)  # fmt: skip
-
-
-def _label_before(error: str, value: object) -> str:
-    found = re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.]\d)", error)
-    before = error[: found.start()] if found else ""
-    label = _LABEL.search(re.split(r"[,;.\n(]|\b(?:but|and) ", before)[-1])
-    return " ".join(label["label"].split()) if label else ""
 
 
 def _change_type(task: Task, repair: Repair) -> Remedy | None:
@@ -275,7 +246,6 @@ _RULES: tuple[Callable[[Task, Repair], Remedy | None], ...] = (
     _rename_argument,
     _add_argument,
     _drop_argument,
-    _take_from_error,
     _change_type,
     _change_format,
     _add_prefix,

@@ -27,6 +27,8 @@ _CHECK_TASK = re.compile(
     r"|integration|vet|pre-?commit)(?:$|[:._-])",
     re.IGNORECASE,
 )
+# Every agent tests and builds before it finishes.
+_PLAIN_TASKS = frozenset({"test", "tests", "build"})
 # A flag with a value, before anything that narrows the check.
 _GIVEN_FLAG = re.compile(
     r"[a-z][\w.-]{1,30}(?: [a-z][\w-]{1,20}){0,2} "
@@ -48,7 +50,7 @@ def only_reads(text: str) -> bool:
 def project_check(text: str) -> str:
     """Return the one check in a command that the project itself defines, or "".
 
-    It is the task of a runner (`make lint`, `npm run test`) or a test program with a flag
+    It is the task of a runner (`make lint`, `npm run test:e2e`) or a test program with a flag
     that nobody guesses (`go test -tags=integration`). What narrows the check is left out. A
     command with several checks does not say which one failed.
     """
@@ -61,7 +63,7 @@ def _project_check(simple: SimpleCommand) -> str:
     words = " ".join(simple.words)
     task = _RUNNER_TASK.match(words)
     if task and _CHECK_TASK.search(task["task"]):
-        return task[0]
+        return "" if task["task"] in _PLAIN_TASKS else task[0]
     if is_check(words) and (flag := _GIVEN_FLAG.match(words)):
         return flag[0]
     return ""

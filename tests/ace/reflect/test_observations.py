@@ -15,7 +15,10 @@ from playbook.review import decide
 URL = "/api/v1/complete-task"
 
 
-def booking(error="Error: payment amount does not add up, total price is 310", **more):
+def booking(
+    error="Error: payment amount must match, it does not add up, total price is 310",
+    **more,
+):
     return {
         "agent_id": "desk",
         "goal": "Book a seat to Porto",
@@ -73,7 +76,7 @@ def contents(result):
 
 LESSON = (
     "When calling `book_seat`, check the values against each other before the call: "
-    '"payment amount does not add up".'
+    '"payment amount must match, it does not add up".'
 )
 
 
@@ -92,7 +95,9 @@ class TestSecondSighting:
         first = complete(booking())
 
         second = complete(
-            booking("Error: payment amount does not add up, total price is 95")
+            booking(
+                "Error: payment amount must match, it does not add up, total price is 95"
+            )
         )
 
         assert contents(second) == [LESSON]
@@ -130,14 +135,14 @@ class TestSecondSighting:
         assert PlaybookDelta.objects.get().status == PlaybookDelta.DeltaStatus.PENDING
 
     def test_the_rule_of_a_linter_is_the_same_in_other_files_and_words(self, complete):
-        complete(linted("src/a.kt:3:9: Unused value of `open` (unused-result)"))
+        complete(linted("src/a.kt:3:9: Unused return value of `open` (unused-result)"))
         second = complete(
-            linted("src/b.kt:77:1: Unused value of `close` (unused-result)")
+            linted("src/b.kt:77:1: Unused return value of `close` (unused-result)")
         )
 
         assert contents(second) == [
             "When writing Kotlin code, avoid what `unused-result` reports: "
-            '"Unused value of".'
+            '"Unused return value of".'
         ]
 
     def test_what_differs_between_the_two_runs_is_left_out(self, complete):
@@ -183,7 +188,7 @@ class TestSecondSighting:
         for number in range(3):
             complete(
                 linted(
-                    f"src/{number}.kt:3:9: Unused value of `v{number}` (unused-result)"
+                    f"src/{number}.kt:3:9: Unused return value of `v{number}` (unused-result)"
                 )
             )
 
@@ -288,7 +293,7 @@ class TestQuotes:
     def test_their_spans_are_right_after_masking_and_with_any_text(self, complete):
         told = (
             "Error: \U0001f600 token ghp_0123456789abcdefghijABCDEFGHIJ012345\r\n"
-            "payment amount does not add up, total price is 310\r\n"
+            "payment amount must match, it does not add up, total price is 310\r\n"
         )
         complete(booking(told))
         run_id = complete(booking(told))["run_id"]

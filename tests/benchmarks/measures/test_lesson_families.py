@@ -17,7 +17,7 @@ CURED = {
     "arguments": {"command": "hub pr view 7 --files"},
     "result": "a.py",
 }
-TOTALS = {"payment": "Error: amount does not add up, total price is 3"}
+TOTALS = {"payment": "Error: amount must match, it does not add up, total price is 3"}
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ class TestLessonFamilies:
         assert "commands" not in result["families"]
         assert [row["lesson"] for row in result["sample"]] == [
             "When calling `pay`, check the values against each other before the call: "
-            '"amount does not add up".'
+            '"amount must match, it does not add up".'
         ]
 
     def test_the_sample_shows_the_evidence_and_not_the_family(self, data):

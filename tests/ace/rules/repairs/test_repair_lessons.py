@@ -113,17 +113,6 @@ class TestArguments:
 
         assert "take `method` from `get_customer` instead of guessing it" in found[0]
 
-    def test_a_sum_the_error_names(self):
-        found = contents(
-            ("book", {"seat": "a", "amount": 304}, "Error: amount does not add up, total price is 608, but paid 304"),
-            ("book", {"seat": "a", "amount": 608}, "ok"),
-        )  # fmt: skip
-
-        assert found == [
-            "When calling `book`, pass as `amount` the value the error gives after "
-            '"total price" instead of the one after "paid": "amount does not add up".'
-        ]
-
     def test_an_id_without_its_prefix(self):
         found = contents(
             ("get_order", {"order_id": "8476"}, "Error: order not found"),
