@@ -74,7 +74,8 @@ class AceRun(models.Model):
     def ace_result(self) -> dict[str, Any]:
         """Return the ACEResult of requirement 003.
 
-        The parts of phases that have not run yet may be missing.
+        The parts of phases that have not run yet may be missing. What the agent is asked
+        is not stored (`ace.reflect.lesson_requests`).
         """
         return {
             "run_id": str(self.pk),
@@ -223,7 +224,8 @@ class Observation(models.Model):
     root_cause = models.CharField(max_length=40, blank=True)
     # The parts of the lesson that the error may become, and the quote of the error:
     # {condition, observed, cause, field, start, end, quote}. If the run resolved the
-    # error, `mended_by` is the text of the lesson that says how.
+    # error, `mended_by` is the text of the lesson that says how. `request` is
+    # {kind, evidence} if the agent is asked for a lesson (ace.reflect.lesson_requests).
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 

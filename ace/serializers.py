@@ -5,6 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from ace.models import AceRun, Observation, ObservedRepair, Reflection
+from ace.reflect import lesson_requests
+from ace.rules.lesson_gaps import GapKind
 from common.api.serializers import InProject, NullIsAbsent, PageQuery
 from memories.serializers.fields import ScopeSerializer
 
@@ -280,6 +282,32 @@ class UpdatedBullet(serializers.Serializer[Any]):
     harmful = serializers.IntegerField()
 
 
+class ObservedQuote(serializers.Serializer[Any]):
+    """A quote; `field`, `start` and `end` locate it in the run's request."""
+
+    field = serializers.CharField()
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    quote = serializers.CharField()
+
+
+class LessonRequestOut(serializers.Serializer[Any]):
+    """An observation of the task about which the agent is asked for a lesson."""
+
+    observation_id = serializers.UUIDField(
+        help_text="Send it with the lesson to `POST /playbook/deltas`."
+    )
+    kind = serializers.ChoiceField(
+        choices=[kind.value for kind in GapKind],
+        help_text="What happened: a call failed, a failed call was repaired, an error came "
+        "back, or a person corrected the agent.",
+    )
+    evidence = ObservedQuote(
+        many=True, help_text="The quotes that hold every name and value of the lesson."
+    )
+    ask = serializers.CharField(help_text="What the agent is asked, in one sentence.")
+
+
 class AceResult(serializers.Serializer[Any]):
     """The result of a finished task."""
 
@@ -303,6 +331,10 @@ class AceResult(serializers.Serializer[Any]):
     abstained = serializers.CharField(allow_null=True, required=False)
     notes = serializers.ListField(child=serializers.CharField())
     phases = serializers.DictField()
+    reflect = LessonRequestOut(
+        many=True,
+        help_text="At most three observations for which a lesson is wanted and none is known.",
+    )
 
 
 class ReflectionOut(serializers.ModelSerializer[Reflection]):
@@ -375,7 +407,7 @@ class RunDetail(RunOut):
         read_only_fields = fields
 
     def get_result(self, run: AceRun) -> dict[str, Any]:
-        return run.ace_result
+        return lesson_requests.result_of(run)
 
 
 class RunQuery(InProject, PageQuery):

@@ -15,6 +15,7 @@ from ace import run as runs
 from ace import serializers as forms
 from ace.fixes import fix_example, lookup
 from ace.models import AceRun
+from ace.reflect import lesson_requests
 from ace.rules import task as tasks
 from common import errors
 from common.api.serializers import page_of
@@ -62,8 +63,10 @@ class CompleteTaskView(ProjectView):
         )
         if run.state == AceRun.RunState.RUNNING and not wait:
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
-            return Response(run.ace_result, 202, headers={"Location": location})
-        return Response(run.ace_result)
+            return Response(
+                lesson_requests.result_of(run), 202, headers={"Location": location}
+            )
+        return Response(lesson_requests.result_of(run))
 
 
 class KnownFixView(ProjectView):
@@ -131,7 +134,8 @@ class ResumeRunView(ProjectView):
         """Finish a run whose process died or whose phase failed."""
         run = find_run(run_id, self)
         identity = self.request_identity(run.project_id)
-        return Response(runs.resume(run, self.caller, identity=identity).ace_result)
+        resumed = runs.resume(run, self.caller, identity=identity)
+        return Response(lesson_requests.result_of(resumed))
 
 
 def find_run(run_id: uuid.UUID, view: ProjectView) -> AceRun:

@@ -38,14 +38,18 @@ class TaskLines:
     of_successes: frozenset[str]
 
 
-def store(run: AceRun, task: Task, caller: Caller) -> None:
-    """Store the repairs of a run and its banners; a second call stores nothing new."""
+def store(run: AceRun, task: Task, caller: Caller) -> list[TaskRepair]:
+    """Store the repairs of a run and its banners, and return the repairs.
+
+    A second call stores nothing new.
+    """
     lines = _read_lines(task)
     repairs = cures.find(task, find_banners(run.project, lines.of_failures))
     rows = _rows(run, task, repairs, caller)
     new_banners = _new_banners(run, lines.of_successes)
     if rows or new_banners:
         _insert(rows, new_banners)
+    return repairs
 
 
 def find_banners(project: Project, digests: Mapping[str, str]) -> frozenset[str]:

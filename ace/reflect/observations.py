@@ -21,7 +21,12 @@ from memories.queries import as_visible_as
 from playbook.history import revision
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import proposed_change
-from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from playbook.proposals.proposed_change import (
+    OBSERVED_SIGNATURE,
+    Operation,
+    Producer,
+    Proposal,
+)
 
 
 @dataclass(frozen=True)
@@ -99,20 +104,21 @@ def _known_signatures(run: AceRun, earlier: Mapping[str, EarlierRuns]) -> set[st
     Such an error gets no new lesson, because a repeated error is not a vote for the
     entry, and another run may say the same in other words.
     """
-    often = [key for key, before in earlier.items() if before.runs > 1]
-    if not often:
+    if not earlier:
         return set()
-    rows = Observation.objects.filter(project=run.project, signature__in=often)
+    names = {f"seen|{key}": key for key in earlier}
+    names |= {f"{OBSERVED_SIGNATURE}{key}": key for key in earlier}
+    rows = Observation.objects.filter(project=run.project, signature__in=list(earlier))
     deltas = PlaybookDelta.objects.filter(
         project=run.project,
         run_id__in=rows.exclude(run=run).values("run_id"),
-        payload__signature__in=[f"seen|{key}" for key in often],
+        payload__signature__in=list(names),
     ).filter(
         Q(entry__status=PlaybookEntry.EntryStatus.ACTIVE)
         | Q(status=PlaybookDelta.DeltaStatus.PENDING)
     )
     found = deltas.values_list("payload__signature", flat=True)
-    return {str(signature).removeprefix("seen|") for signature in found}
+    return {names[str(signature)] for signature in found}
 
 
 def _retirement(run: AceRun, delta: PlaybookDelta, remedy: str) -> Proposal:

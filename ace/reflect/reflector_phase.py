@@ -15,6 +15,7 @@ from ace.reflect import (
     cited_entries,
     credit_exposures,
     episode_lessons,
+    lesson_requests,
     observations,
     repeated_wishes,
 )
@@ -64,8 +65,9 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
 
 def _create(run: AceRun, caller: Caller) -> Reflection:
     task = tasks.parse(run.request)
-    record.store(run, task, caller)
+    repairs = record.store(run, task, caller)
     findings = _read_by_rules(run, task)
+    lesson_requests.store(run, task, findings, repairs)
     model_lessons = by_model.reflect(run, task, findings)
     lessons = _lessons(task, findings, model_lessons)
     related = neighbours.find_related(run.project, _subject(task, lessons))

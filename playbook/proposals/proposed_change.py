@@ -49,9 +49,10 @@ class Quote:
     quote: str
 
 
-# How the signatures begin of plain statements of fact (`ace.rules.lesson_families`), and of
-# requests that a second session repeats (`ace.reflect.repeated_wishes`).
-FACT_SIGNATURE, WISH_SIGNATURE = "fact|", "wish|"
+# How the signatures begin of plain statements of fact (`ace.rules.lesson_families`), of
+# requests that a second session repeats (`ace.reflect.repeated_wishes`), and of lessons that
+# an agent writes about an observation (`playbook.proposals.observed_lesson`).
+FACT_SIGNATURE, WISH_SIGNATURE, OBSERVED_SIGNATURE = "fact|", "wish|", "observed|"
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,11 @@ class Proposal:
         return self.signature.startswith(WISH_SIGNATURE) or (
             is_fact and not is_feedback
         )
+
+    @property
+    def is_of_observation(self) -> bool:
+        """Whether an agent wrote it about an observation of its task."""
+        return self.signature.startswith(OBSERVED_SIGNATURE)
 
     @property
     def payload(self) -> dict[str, Any]:

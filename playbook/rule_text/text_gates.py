@@ -104,7 +104,8 @@ def check_grounding(content: str, quotes: Sequence[str]) -> GateResult:
         not missing,
         value=len(missing),
         threshold=0,
-        message=f"The evidence does not contain {', '.join(missing[:5])}.",
+        message=f"The evidence does not contain {', '.join(missing[:5])}; leave it out, or "
+        "write it as the evidence has it.",
     )
 
 

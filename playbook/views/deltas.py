@@ -17,7 +17,7 @@ from common.caller import Role
 from memories.models import Memory
 from playbook.conflicts import contradiction
 from playbook.models import PlaybookEntry
-from playbook.proposals import person_edits, submission
+from playbook.proposals import observed_lesson, person_edits, submission
 from playbook.proposals.proposed_change import Proposal, Quote
 from playbook.reading import delta_list, entry_list
 from playbook.reading.delta_list import DeltaFilters
@@ -67,7 +67,8 @@ class DeltasView(ProjectView):
 
         The status and the gates of the returned delta say what happened and why. A
         curator's own change that contradicts an entry waits, and the answer is 409
-        `contradiction`, which names the conflicts to decide.
+        `contradiction`, which names the conflicts to decide. With `observation_id`, it is a
+        lesson about that observation; the same text again returns the same delta.
         """
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
@@ -77,8 +78,11 @@ class DeltasView(ProjectView):
         proposal = self.proposal(project, data)
         prepared = submission.prepare(project, [proposal], self.caller)
 
+        is_observed = proposal.is_of_observation
+        submit = observed_lesson.submit if is_observed else submission.submit
+
         def act() -> tuple[int, dict[str, Any]]:
-            delta = submission.submit(prepared)[0]
+            delta = submit(prepared)[0]
             if refusal := contradiction.refusal_for(delta, self.caller):
                 return refusal.status, problem.body_of(refusal)
             return 201, delta_forms.describe_delta(delta, self.caller)
@@ -99,6 +103,15 @@ class DeltasView(ProjectView):
                 "memory_id": memory.pk,
                 "sources": person_edits.quotable_texts(memory),
             }
+        evidence = tuple(Quote(**quote) for quote in data.get("evidence", ()))
+        fields: dict[str, Any] = {"evidence": evidence}
+        if "observation_id" in data:
+            fields = observed_lesson.proposal_fields(
+                project,
+                data["observation_id"],
+                "\n".join(data.get(name, "") for name in observed_lesson.TEXTS),
+                self.caller,
+            )
         return person_edits.person_proposal(
             data["operation"],
             entry_forms.settings_of(data),
@@ -108,7 +121,7 @@ class DeltasView(ProjectView):
             expected_version=data.get("expected_version"),
             targets=tuple(self.target(project, t) for t in data.get("targets", ())),
             agent_id=self.caller.agent_id_for(data.get("agent_id", "")),
-            evidence=tuple(Quote(**quote) for quote in data.get("evidence", ())),
+            **fields,
             **by_model,
         )
 

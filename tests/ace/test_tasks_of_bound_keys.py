@@ -188,6 +188,19 @@ class TestOthers:
         assert bob.get(f"{API}/playbook/deltas/{delta.pk}").status_code == 404
         assert WORD not in everything(bob, project)
 
+    def test_bob_cannot_write_a_lesson_about_it(self, alice, bob, complete, project):
+        [asked] = complete(alice, FAILED)["reflect"]
+        lesson = {
+            "project_id": str(project.pk),
+            "operation": "add",
+            "category": "gotchas",
+            "content": "Make sure that the amount of `book_seat` adds up.",
+            "observation_id": asked["observation_id"],
+        }
+
+        assert bob.post(f"{API}/playbook/deltas", lesson).status_code == 404
+        assert alice.post(f"{API}/playbook/deltas", lesson).status_code == 201
+
     def test_alice_and_the_owner_see_both(self, run, alice, alice_api, project):
         for api in (alice, alice_api):
             assert api.get(f"{API}/ace/runs/{run}").status_code == 200

@@ -152,7 +152,7 @@ def classify(call: ToolCall) -> FailureKind | None:
     What a command printed decides too where another program hides its exit code, as
     `| tail` does.
     """
-    if _REFUSED.match(call.result):
+    if is_refused(call):
         return None
     text = error_line.edges(call.result)
     if not (call.has_failed or _says_failure(call, text)):
@@ -163,6 +163,11 @@ def classify(call: ToolCall) -> FailureKind | None:
         return _classify_command(call.command, text)
     is_path = path_of(call) and _MISSING.search(text[:HARNESS_TEXT])
     return FailureKind.PATH if is_path else FailureKind.TOOL
+
+
+def is_refused(call: ToolCall) -> bool:
+    """Return whether a person refused the call, or interrupted it."""
+    return bool(_REFUSED.match(call.result))
 
 
 def path_of(call: ToolCall) -> str:

@@ -90,7 +90,7 @@ class TestGrounded:
         gate = text_gates.check_grounding(lesson, self.QUOTES)
 
         assert gate.verdict == "fail"
-        assert f" {missing}." in gate.message
+        assert f" {missing};" in gate.message
 
 
 class TestActionable:
