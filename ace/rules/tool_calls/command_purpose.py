@@ -56,14 +56,15 @@ def project_check(text: str) -> str:
     """
     checks = [_project_check(simple) for simple in shell_commands.parse(text)]
     found = [check for check in checks if check]
-    return found[0] if len(found) == 1 else ""
+    is_plain = found and found[0].rpartition(" ")[2] in _PLAIN_TASKS
+    return found[0] if len(found) == 1 and not is_plain else ""
 
 
 def _project_check(simple: SimpleCommand) -> str:
     words = " ".join(simple.words)
     task = _RUNNER_TASK.match(words)
     if task and _CHECK_TASK.search(task["task"]):
-        return "" if task["task"] in _PLAIN_TASKS else task[0]
+        return task[0]
     if is_check(words) and (flag := _GIVEN_FLAG.match(words)):
         return flag[0]
     return ""

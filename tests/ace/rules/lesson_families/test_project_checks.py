@@ -60,11 +60,14 @@ class TestProjectChecks:
             # The standard command of a language is known to every agent.
             [bash("pytest", "1 failed", failed=True), EDIT, bash("pytest", "1 passed")],
             # Nothing was changed in between.
-            [bash("make test", "1 failed", failed=True), bash("make test", "1 passed")],
+            [bash("make e2e", "1 failed", failed=True), bash("make e2e", "1 passed")],
             # The check of another thing.
             [bash("make lint", "bad", failed=True), EDIT, bash("make test", "1 passed")],
             # Nobody knows which of the two failed.
             [bash("make lint && make test", "bad", failed=True), EDIT, bash("make test", "1 passed")],
+            [bash("make lint && make test", "bad", failed=True), EDIT, bash("make lint", "0 offenses")],
+            # Every agent tests.
+            [bash("mise run test", "1 failed", failed=True), EDIT, bash("mise run test", "1 passed")],
             # A task of the runner that checks nothing.
             [bash("make deploy", "bad", failed=True), EDIT, bash("make deploy", "done")],
         ],
