@@ -80,6 +80,10 @@ class PlaybookEntry(models.Model):
     condition = models.TextField(blank=True)
     action = models.TextField(blank=True)
     tags = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+    # Where the rule applies: `playbook.rule_text.applicability`.
+    applies_to = ArrayField(
+        models.CharField(max_length=200), default=list, db_default=[], blank=True
+    )
     priority = models.IntegerField(default=0)
     supporting_memories = models.ManyToManyField(
         Memory, through="Support", related_name="playbook_entries"

@@ -55,6 +55,7 @@ NAME = "purge"
 ENTRY_COLUMNS = {
     **dict.fromkeys(("content", "condition", "action"), redact),
     "tags": empty,
+    "applies_to": empty,
 }
 CHANGE_COLUMNS = columns_redactor(ENTRY_COLUMNS)
 QUOTE_COLUMNS = {

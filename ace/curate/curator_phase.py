@@ -99,6 +99,7 @@ def _lesson(lesson: Mapping[str, Any]) -> learn.Lesson:
         repair_key=lesson.get("repair_key", ""),
         supply=lesson.get("supply", ""),
         foreign=lesson.get("foreign", ""),
+        applies_to=tuple(lesson.get("applies_to", ())),
         producer=lesson["producer"],
         producer_name=lesson["producer_name"],
         producer_version=lesson["producer_version"],

@@ -21,6 +21,7 @@ from common.text.cuts import Cuts
 from inference.errors import InferenceError
 from inference.language import schemas
 from playbook.proposals.proposed_change import Producer
+from playbook.rule_text import applicability
 from projects import model_access
 from projects.models import Project
 
@@ -52,6 +53,7 @@ class LessonAnswer(BaseModel):
     action: str
     category: str
     root_cause: str
+    applies_to: list[str] = []
     quotes: list[QuoteAnswer]
 
 
@@ -185,6 +187,7 @@ def _lesson(
         evidence=evidence,
         signature=error_signature.build("model", "", None, content),
         confidence=_confidence(task, findings),
+        applies_to=applicability.keep_valid(answer.applies_to),
     )
 
 

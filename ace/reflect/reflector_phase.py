@@ -21,7 +21,7 @@ from ace.reflect import (
 )
 from ace.reflect.by_model import ModelLessons, ReflectionProducer
 from ace.reflect.by_rules import RuleFindings
-from ace.rules import causes, foreign_text
+from ace.rules import applicability, causes, foreign_text
 from ace.rules import evidence as spans
 from ace.rules import lessons as rules
 from ace.rules import task as tasks
@@ -133,6 +133,7 @@ def _lesson(
         **dataclasses.asdict(lesson),
         "foreign": foreign,
         "supply": led,
+        "applies_to": list(lesson.applies_to) or applicability.find(task, lesson),
         "evidence": [by_rules.to_json(task, span) for span in lesson.evidence],
         **dataclasses.asdict(producer),
     }

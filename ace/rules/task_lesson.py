@@ -28,7 +28,8 @@ class TaskLesson:
 
     `reason` says why the lesson was drawn, if the quotes do not show why. `repair_key` is
     equal for two lessons about the same repair. `supply` says which other package or host
-    the lesson leads to; a person must see such a lesson.
+    the lesson leads to; a person must see such a lesson. `applies_to` is where a language
+    model says that it applies; of the other lessons `ace.rules.applicability` reads it.
     """
 
     condition: str
@@ -42,6 +43,7 @@ class TaskLesson:
     reason: str = ""
     repair_key: str = ""
     supply: str = ""
+    applies_to: tuple[str, ...] = ()
 
 
 def category_of(cause: str) -> Category:

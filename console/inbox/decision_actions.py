@@ -15,7 +15,7 @@ from rest_framework import serializers
 
 from common import errors
 from common.caller import Caller, Role
-from common.text import plain_text
+from common.text import comma_list, plain_text
 from console.inbox import proposal_cards
 from console.inbox.form_input import FormInput, validate, validate_filled
 from playbook.models import PlaybookDelta, PlaybookEntry
@@ -63,7 +63,10 @@ def _accept(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> Decision
 
 
 def _edit(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    changes = validate(EntryText, _changed_fields(delta, fields))
+    changed: dict[str, Any] = _changed_fields(delta, fields)
+    if "applies_to" in changed:
+        changed["applies_to"] = comma_list.split(changed["applies_to"])
+    changes = validate(EntryText, changed)
     decided = decide.edit_and_accept(
         delta,
         changes,

@@ -23,6 +23,7 @@ ENTRY_TEXTS = frozenset(
         "condition",
         "action",
         "tags",
+        "applies_to",
         "left_content",
         "right_content",
         "left_condition",
@@ -55,7 +56,7 @@ def validate_filled(
 
 
 def validate(
-    form: type[serializers.Serializer[Any]], fields: FormInput
+    form: type[serializers.Serializer[Any]], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     bound = form(data=fields)
     if not bound.is_valid():

@@ -9,6 +9,7 @@ from typing import Any
 
 from common import errors
 from common.caller import Caller
+from common.text import comma_list
 from common.text.word_diff import DiffPart
 from console import text_diff
 from console.inbox import unsafe_text
@@ -133,6 +134,10 @@ class ProposalCard:
     def condition(self) -> str:
         return self._edit_value("condition")
 
+    @property
+    def applies_to(self) -> str:
+        return self._edit_value("applies_to")
+
     def _edit_value(self, name: str) -> str:
         return self.form_input.get(name, edit_defaults(self.delta)[name])
 
@@ -147,6 +152,7 @@ def edit_defaults(delta: PlaybookDelta) -> dict[str, str]:
         "content": "" if _is_long(delta) else delta.content,
         "category": delta.category,
         "condition": str(delta.payload.get("condition") or ""),
+        "applies_to": comma_list.join(delta.payload.get("applies_to") or ()),
     }
 
 

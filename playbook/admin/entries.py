@@ -110,6 +110,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         "action_display",
         "project_name",
         "tags_display",
+        "applies_to_display",
         "aliases",
         "status_display",
         "votes",
@@ -124,7 +125,15 @@ class PlaybookEntryAdmin(RowsAdmin):
     ]
     add_fieldsets = [
         (None, {"fields": ["project", "content", "category", "condition", "action"]}),
-        ("Place", {"fields": ["tags", "priority", "pinned", "locked", "review_after"]}),
+        (
+            "Place",
+            {
+                "fields": [
+                    *("tags", "applies_to", "priority"),
+                    *("pinned", "locked", "review_after"),
+                ]
+            },
+        ),
         ("Record", {"fields": ["reason"]}),
     ]
     row_actions = [
@@ -172,6 +181,9 @@ class PlaybookEntryAdmin(RowsAdmin):
         panels.column("action", panels.text_block, title="action")
     )
     tags_display = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
+    applies_to_display = staticmethod(
+        panels.column("applies_to", panels.tag_list, title="applies to")
+    )
     verified_display = staticmethod(
         panels.column(
             "verified_at", format_time, title="confirmed", ordering="verified_at"
@@ -185,7 +197,7 @@ class PlaybookEntryAdmin(RowsAdmin):
         if obj is None:
             return self.add_fieldsets
         edits = self.has_change_permission(request, obj)
-        text_fields = ["content", "condition", "action", "tags"]
+        text_fields = ["content", "condition", "action", "tags", "applies_to"]
         texts = text_fields if edits else [f"{name}_display" for name in text_fields]
         edit_fields = ["reason", "version"] if edits else []
         return [

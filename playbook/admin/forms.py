@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django import forms
+from rest_framework import serializers
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -19,6 +20,7 @@ from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import Proposal
 from playbook.reading import entry_list
+from playbook.serializers.entries import AppliesToField
 from projects.models import Project
 
 
@@ -29,13 +31,14 @@ class EntryForm(ActionForm):
     """
 
     self_guarded: ClassVar[frozenset[str]] = frozenset(
-        ["content", "condition", "action", "tags", "reason"]
+        ["content", "condition", "action", "tags", "applies_to", "reason"]
     )
     project = forms.ModelChoiceField(
         queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
     )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
     tags = NamesField()
+    applies_to = NamesField()
     reason = forms.CharField(
         required=False,
         max_length=1000,
@@ -64,6 +67,7 @@ class EntryForm(ActionForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["tags"] = self.instance.tags
+        self.initial["applies_to"] = self.instance.applies_to
         self.initial["version"] = self.instance.version
         if not self.instance._state.adding:
             del self.fields["project"]
@@ -71,6 +75,15 @@ class EntryForm(ActionForm):
         rows = Project.objects.visible_to(self.caller)
         allowed = [row.pk for row in rows if self.caller.may(Role.CURATOR, row.pk)]
         self.fields["project"].queryset = rows.filter(pk__in=allowed)  # type: ignore[attr-defined]  # a model choice
+
+    def clean_applies_to(self) -> list[str]:
+        try:
+            values: list[str] = AppliesToField().run_validation(
+                self.cleaned_data["applies_to"]
+            )
+        except serializers.ValidationError as error:
+            raise forms.ValidationError([str(each) for each in error.detail]) from error
+        return values
 
     def apply(self) -> PlaybookDelta:
         data = self.cleaned_data

@@ -53,6 +53,7 @@ class RuleLine:
     helpful: int = 0
     harmful: int = 0
     section: str = ""
+    applies_to: tuple[str, ...] = ()
     number: int = field(default=0, compare=False)
 
 
@@ -222,7 +223,14 @@ def _line(
                 notes.append(f"Line {number}: {json_string(pair, 80)} is not imported.")
     rows = [first.strip(), *map(_unescape_row, _dedent(more))]
     text = "\n".join(rows).strip()
-    line = RuleLine(rule["label"], text, **counts, section=section, number=number)
+    line = RuleLine(
+        rule["label"],
+        text,
+        counts["helpful"],
+        counts["harmful"],
+        section=section,
+        number=number,
+    )
     return line, notes
 
 

@@ -10,7 +10,7 @@ from common.caller import Caller, Role
 from playbook.exchange import ace_format, json_format, managed_block
 from playbook.exchange.ace_format import RuleLine
 from playbook.history.operations import IMPORTED_COLUMNS, SETTABLE_COLUMNS
-from playbook.history.revision import SUPPORTS, EntryValues
+from playbook.history.revision import LATER_COLUMNS, SUPPORTS, EntryValues
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.reading import renderer
 from projects.models import Project
@@ -162,7 +162,8 @@ class ExportedHistory:
         """
         states: dict[str, EntryValues] = {}
         for change in changes:
-            states.setdefault(change["entry"], {}).update(change["after"])
+            state = states.setdefault(change["entry"], {**LATER_COLUMNS})
+            state.update(change["after"])
         return sorted(states.values(), key=lambda s: (_number(s["label"]), s["label"]))
 
     def deltas(self) -> list[dict[str, Any]]:

@@ -208,6 +208,7 @@ def _addition(
             rule.section, project.options.categories, otherwise=category
         ),
         tags=tuple(filter(None, dict.fromkeys([TAG, tag]))),
+        applies_to=rule.applies_to or None,
         settings={
             "aliases": aliases,
             "helpful": rule.helpful,

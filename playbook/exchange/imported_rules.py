@@ -26,6 +26,7 @@ class ImportedRule:
     section: str
     number: int
     secrets: tuple[str, ...] = ()
+    applies_to: tuple[str, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -86,5 +87,12 @@ def _rule(project: Project, line: RuleLine) -> ImportedRule:
     labels = (line.label,) if line.label else ()
     helpful, harmful = (min(n, LARGEST_COUNT) for n in (line.helpful, line.harmful))
     return ImportedRule(
-        text, labels, helpful, harmful, line.section, line.number, kinds
+        text,
+        labels,
+        helpful,
+        harmful,
+        line.section,
+        line.number,
+        kinds,
+        line.applies_to,
     )

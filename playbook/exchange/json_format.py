@@ -20,6 +20,8 @@ from common.text import plain_text as texts
 from common.text import storable_json
 from common.text.quote import exact_json
 from playbook.exchange.ace_format import RuleLine
+from playbook.history.revision import LATER_COLUMNS
+from playbook.rule_text import applicability
 
 FORMAT = "agent-memory-playbook"
 VERSION = 1
@@ -66,6 +68,7 @@ NameText = Annotated[Text, Field(max_length=200)]
 Agent = Annotated[Text, Field(max_length=255)]
 Long = Annotated[Text, Field(max_length=1_000)]
 RuleText = Annotated[Text, Field(max_length=20_000)]
+Applicability = Annotated[Text, AfterValidator(applicability.check)]
 AuthorKind = Literal["human", "rule", "model"]
 
 
@@ -87,6 +90,7 @@ class ExportedColumns(ExportModel):
     condition: RuleText = ""
     action: RuleText = ""
     tags: list[Short] = []
+    applies_to: list[Applicability] = []
     priority: Annotated[int, Field(ge=-MAX_INTEGER, le=MAX_INTEGER)] = 0
     status: Literal["active", "deprecated", "superseded", "deleted"] = "active"
     helpful: Count = 0
@@ -234,6 +238,7 @@ def to_lines(document: ExportedPlaybook) -> Iterator[RuleLine]:
             helpful=entry.helpful,
             harmful=entry.harmful,
             section=entry.category,
+            applies_to=tuple(entry.applies_to),
             number=number,
         )
 
@@ -259,8 +264,9 @@ def _find_problems(document: ExportedPlaybook) -> str:
             return f"{place_name} reverts a change that does not exist"
         if (change.entry in states) == (change.operation == "add"):
             return f"{place_name} is {'added twice' if change.entry in states else 'not added'}"
-        state = states.setdefault(change.entry, {})
-        if state and any(state.get(n) != v for n, v in change.before.values.items()):
+        is_known = change.entry in states
+        state = states.setdefault(change.entry, {**LATER_COLUMNS})
+        if is_known and any(state.get(n) != v for n, v in change.before.values.items()):
             return f"{place_name} does not follow from the changes before it"
         other_labels = [change.after.superseded_by, *change.after.merged_from]
         if any(
@@ -283,9 +289,9 @@ def _entry_problems(
         return "its changes are about other entries"
     live: set[str] = set()
     for label, entry in entries.items():
-        if entry.values != states[label] or set(states[label]) != set(
-            ExportedColumns.model_fields
-        ):
+        if {**LATER_COLUMNS, **entry.values} != states[label] or set(
+            states[label]
+        ) != set(ExportedColumns.model_fields):
             return f"{label} has other values after its last change"
         if int(label.rpartition("-")[2]) >= document.next_label:
             return f"the label {label} could be used again"

@@ -14,6 +14,7 @@ from memories.models import Memory
 from playbook.history import votes
 from playbook.history.revision import COUNTERS, Revision
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.rule_text import applicability
 
 Status = PlaybookEntry.EntryStatus
 # Columns that a delta's payload may set. A delta sets content and category by its own
@@ -22,6 +23,7 @@ SETTABLE_COLUMNS = (
     "condition",
     "action",
     "tags",
+    "applies_to",
     "priority",
     "pinned",
     "locked",
@@ -193,6 +195,9 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> N
         "merged_from": [*entry.merged_from, *(other.pk for other in others)],
         "aliases": list(dict.fromkeys([*entry.aliases, *labels])),
         "tags": list(dict.fromkeys([*entry.tags, *tags])),
+        "applies_to": applicability.union(
+            [entry.applies_to, *(other.applies_to for other in others)]
+        ),
     }
     new_values = {**merged, **columns_to_set(delta), **counters}
     changed = {n: v for n, v in new_values.items() if getattr(entry, n) != v}

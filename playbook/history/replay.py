@@ -5,7 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
-from playbook.history.revision import SUPPORTS, EntryValues, entry_values
+from playbook.history.revision import (
+    LATER_COLUMNS,
+    SUPPORTS,
+    EntryValues,
+    entry_values,
+)
 from playbook.models import PlaybookChange, PlaybookEntry
 from playbook.queries import PlaybookChangeQuerySet
 from projects.models import Project
@@ -55,7 +60,7 @@ def fold(changes: Iterable[ChangeRow], start: Snapshot | None = None) -> Snapsho
     for entry_id, removed_ids, after in changes:
         entry = states.get(entry_id)
         if entry is None:
-            entry = states[entry_id] = {SUPPORTS: []}
+            entry = states[entry_id] = {SUPPORTS: [], **LATER_COLUMNS}
         if removed_ids is not None:
             remaining = [
                 memory for memory in entry[SUPPORTS] if memory not in removed_ids

@@ -37,6 +37,7 @@ COLUMNS = [
     "condition",
     "action",
     "tags",
+    "applies_to",
     "priority",
     "status",
     "helpful",
@@ -55,6 +56,8 @@ COLUMNS = [
     "merged_from",
     "aliases",
 ]
+# Columns that came later. The first change of an older entry does not have them.
+LATER_COLUMNS: Mapping[str, Any] = {"applies_to": []}
 COUNTERS = ("helpful", "harmful", "neutral")
 # A change holds only the ids that were added or removed, so that its row stays small.
 SUPPORTS = "supporting_memory_ids"

@@ -58,6 +58,7 @@ class Lesson:
     repair_key: str = ""
     supply: str = ""
     foreign: str = ""
+    applies_to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,7 @@ def _addition(project: Project, lesson: Lesson, run: TaskRun) -> Proposal:
         condition=lesson.condition,
         action=lesson.action,
         tags=lesson.tags,
+        applies_to=lesson.applies_to or None,
         reason=_reason(lesson, run),
         evidence=lesson.evidence,
         sources=run.sources,

@@ -121,6 +121,7 @@ def _build_change(
         condition=None,
         action=None,
         tags=None,
+        applies_to=None,
         reason=f"{placement.reason} {addition.reason}".strip(),
         producer=Producer.MODEL,
         producer_name=placement.producer_name,

@@ -53,6 +53,8 @@ def evaluate(
         results.append(_supply(proposal))
         if not proposal.is_by_person:
             results.append(text_gates.check_foreign(proposal.foreign))
+    if proposal.applies_to and not proposal.is_by_person and not is_vote:
+        results.append(_reach(proposal))
     if not is_vote and _full_text(proposal):
         results += _content_gates(item)
     if text := _resulting_text(proposal):
@@ -197,6 +199,20 @@ def _supply(proposal: Proposal) -> GateResult:
     is_compared = bool(proposal.repair_key)
     in_text = "" if is_compared else describe_text(_full_text(proposal))
     return text_gates.check_supply(proposal.supply or in_text)
+
+
+def _reach(proposal: Proposal) -> GateResult:
+    """Check that the evidence shows where the rule is to apply.
+
+    The rules themselves read it from the evidence; a language model or an agent names it.
+    """
+    quotes = [quote.quote for quote in proposal.evidence]
+    is_of_people = any(q.field in ("feedback", "goal") for q in proposal.evidence)
+    return text_gates.check_reach(
+        proposal.applies_to or (),
+        "\n".join([_full_text(proposal), *quotes]),
+        may_be_always=is_of_people or proposal.producer == Producer.RULE,
+    )
 
 
 def _content_gates(item: PreparedProposal) -> Iterator[GateResult]:

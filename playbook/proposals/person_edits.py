@@ -14,7 +14,7 @@ from playbook.conflicts import contradiction
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
-from playbook.rule_text import text_gates
+from playbook.rule_text import applicability, text_gates
 from projects import secret_policy
 from projects.models import Project
 
@@ -25,12 +25,15 @@ EDITABLE_COLUMNS = [
     "condition",
     "action",
     "tags",
+    "applies_to",
     "priority",
     "pinned",
     "locked",
     "review_after",
 ]
-PROPOSAL_COLUMNS = ("content", "category", "condition", "action", "tags")
+PROPOSAL_COLUMNS = (
+    *("content", "category", "condition", "action", "tags", "applies_to"),
+)
 
 
 class NeedsSecondPerson(errors.Forbidden):
@@ -93,6 +96,9 @@ def person_proposal(
     }
     if "tags" in proposal_columns:
         proposal_columns["tags"] = tuple(dict.fromkeys(proposal_columns["tags"]))
+    if "applies_to" in proposal_columns:
+        values = applicability.normalise(proposal_columns["applies_to"])
+        proposal_columns["applies_to"] = values
     settings = {n: v for n, v in changes.items() if n not in PROPOSAL_COLUMNS}
     by = {"producer": Producer.HUMAN, "producer_name": caller.name}
     return Proposal(

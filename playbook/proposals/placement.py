@@ -51,9 +51,10 @@ def to_update(proposal: Proposal, near: Neighbour) -> Proposal:
         operation=Operation.UPDATE,
         entry=near.entry,
         expected_version=near.entry.version,
-        # The entry keeps its category and tags.
+        # The entry keeps its category, its tags and where it applies.
         category=None,
         tags=None,
+        applies_to=None,
         reason=f"It says what {near.entry.label} says and more "
         f"(cosine {near.similarity}). {proposal.reason}".strip(),
     )

@@ -77,6 +77,7 @@ class Proposal:
     condition: str | None = None
     action: str | None = None
     tags: tuple[str, ...] | None = None
+    applies_to: tuple[str, ...] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     vote: str = ""
     reason: str = ""
@@ -155,6 +156,8 @@ class Proposal:
             payload["action"] = self.action
         if self.tags is not None:
             payload["tags"] = list(self.tags)
+        if self.applies_to is not None:
+            payload["applies_to"] = list(self.applies_to)
         for name in PAYLOAD_TEXTS:
             if value := getattr(self, name):
                 payload[name] = value
@@ -180,7 +183,7 @@ def from_delta(delta: PlaybookDelta) -> Proposal:
     The proposal has no `sources`, because a delta does not store them.
     """
     payload = delta.payload
-    tags = payload.get("tags")
+    tags, applies_to = payload.get("tags"), payload.get("applies_to")
     return Proposal(
         operation=delta.operation,
         entry=delta.entry,
@@ -191,6 +194,7 @@ def from_delta(delta: PlaybookDelta) -> Proposal:
         condition=payload.get("condition"),
         action=payload.get("action"),
         tags=None if tags is None else tuple(tags),
+        applies_to=None if applies_to is None else tuple(applies_to),
         settings={name: payload[name] for name in KEPT_SETTINGS if name in payload},
         vote=payload.get("vote", ""),
         reason=delta.reason,

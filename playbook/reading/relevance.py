@@ -16,6 +16,8 @@ from inference.embedding.vector import Vector
 from inference.errors import InferenceError
 from playbook.models import Conflict, EntryVector
 from playbook.queries import EntryQuerySet
+from playbook.rule_text import applicability
+from playbook.rule_text.applicability import Surroundings
 from projects.models import Project
 
 # The smallest cosine at which an entry with as many helpful as harmful votes is relevant.
@@ -31,6 +33,9 @@ RULE_GATE = 0.30
 # only move the gate. Hiding entries because of their votes cost 2 points, and poisoned
 # feedback then did more harm.
 TRUST_SHARE = 0.3
+# What a rule about a tool must reach beyond its gate if the task does not name the tool:
+# words that resemble a rule do not show that its tool is used.
+OTHER_TOOL = 0.10
 # The end of a lesson that corrects an answer.
 _ANSWER = r"\manswer `[^`\n]+`\.?$"
 _ENDS_IN_ANSWER = re.compile(r"\banswer `[^`\n]+`\.?\Z")
@@ -38,15 +43,17 @@ _ENDS_IN_ANSWER = re.compile(r"\banswer `[^`\n]+`\.?\Z")
 
 @dataclass(frozen=True)
 class Relevance:
-    """The cosine of an entry to a task, and whether the cosine passes the entry's gate.
+    """The cosine of an entry to a task, and whether the entry is relevant to the task.
 
     `lead` is the cosine minus the gate. Entries are ordered by `lead`, so that helpful
-    votes make up for a lower cosine.
+    votes make up for a lower cosine. An entry about a tool, path or language of the task
+    is relevant at any cosine; `match` says which it is.
     """
 
     similarity: float
     is_relevant: bool
     lead: float = 0.0
+    match: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,27 +62,37 @@ class Relevances:
     notes: tuple[str, ...] = ()
 
 
-def measure(project: Project, rows: EntryQuerySet, task: str) -> Relevances:
+def measure(
+    project: Project,
+    rows: EntryQuerySet,
+    task: str,
+    around: Surroundings | None = None,
+) -> Relevances:
     """For each active entry in `rows` that has a vector, measure the relevance to a task.
 
-    If the task quotes the question that it asks, only the question is compared, because
-    lessons are learned from the question. If the model does not answer, no relevances
-    are returned, and a note says why.
+    `around` are the tools, paths and languages of the task, or None for those that its
+    words name. If the task quotes the question that it asks, only the question is
+    compared, because lessons are learned from the question. If the model does not answer,
+    no relevances are returned, and a note says why.
     """
     found = question_focus.find_focus(task)
     try:
         vector = active_model.embed_query(found.words if found else task)
     except InferenceError as error:
         return Relevances(notes=(f"no relevance: {error}",))
+    around = around or applicability.read_surroundings(task)
     best: dict[uuid.UUID, Relevance] = {}
-    for pk, relevance in _measure_rows(project, rows, vector):
+    for pk, relevance in _measure_rows(project, rows, vector, around):
         if pk not in best or relevance.lead > best[pk].lead:
             best[pk] = relevance  # by its nearest chunk
     return Relevances(best)
 
 
 def _measure_rows(
-    project: Project, rows: EntryQuerySet, vector: Vector
+    project: Project,
+    rows: EntryQuerySet,
+    vector: Vector,
+    around: Surroundings,
 ) -> Iterator[tuple[uuid.UUID, Relevance]]:
     same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
     hiding_conflicts = Conflict.objects.hiding_entry(OuterRef("entry_id"))
@@ -92,15 +109,21 @@ def _measure_rows(
             ),
             helpful=F("entry__helpful"),
             harmful=F("entry__harmful"),
+            applies_to=F("entry__applies_to"),
         )
     )
     scale = active_model.scale_of(vector.model)
-    columns = ("entry_id", "distance", "is_answer", "helpful", "harmful", "is_disputed")
-    for pk, distance, is_answer, *votes, is_disputed in found.values_list(*columns):
+    columns = ("entry_id", "distance", "is_answer", "applies_to", "is_disputed")
+    rows_found = found.values_list(*columns, "helpful", "harmful")
+    for pk, distance, is_answer, applies_to, is_disputed, *votes in rows_found:
         similarity = round(scale.similarity(1 - distance), 4)
         base = ANSWER_GATE if is_answer else RULE_GATE
-        lead = round(similarity - required_cosine(base, *votes), 4)
-        yield pk, Relevance(similarity, lead >= 0 and not is_disputed, lead)
+        match = applicability.find_match(applies_to, around)
+        is_of_other_tool = not match and any(applicability.names_of(applies_to, "tool"))
+        least = required_cosine(base, *votes) + OTHER_TOOL * is_of_other_tool
+        lead = round(similarity - least, 4)
+        is_relevant = (lead >= 0 or bool(match)) and not is_disputed
+        yield pk, Relevance(similarity, is_relevant, lead, match)
 
 
 def passes_gate(content: str, similarity: float) -> bool:

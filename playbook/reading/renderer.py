@@ -18,6 +18,7 @@ from playbook.queries import EntryQuerySet
 from playbook.reading import entry_list, exposures, past_revisions, relevance
 from playbook.reading.relevance import Relevance, Relevances
 from playbook.rule_text import entry_line
+from playbook.rule_text.applicability import ALWAYS, Surroundings
 from projects.models import Project
 
 
@@ -39,6 +40,8 @@ class Rankable(Protocol):
     def label(self) -> str: ...
     @property
     def pinned(self) -> bool: ...
+    @property
+    def applies_to(self) -> list[str]: ...
     @property
     def priority(self) -> int: ...
     @property
@@ -66,6 +69,7 @@ class EntryRow(NamedTuple):
     action: str
     version: int
     pinned: bool
+    applies_to: list[str]
     priority: int
     helpful: int
     harmful: int
@@ -170,11 +174,17 @@ def render_for_agent(
     budget: int | None = None,
     relevant_only: bool = False,
     agent_id: str = "",
+    around: Surroundings | None = None,
 ) -> RenderedPlaybook:
     """Render for an agent, and record an exposure for each entry."""
     agent_id = exposures.resolve_agent(caller, agent_id)
     rendered = render(
-        project, caller, task=task, budget=budget, relevant_only=relevant_only
+        project,
+        caller,
+        task=task,
+        budget=budget,
+        relevant_only=relevant_only,
+        around=around,
     )
     exposures.record(
         project,
@@ -196,24 +206,28 @@ def render(
     task: str = "",
     budget: int | None = None,
     relevant_only: bool = False,
+    around: Surroundings | None = None,
 ) -> RenderedPlaybook:
     """Render the active entries within a budget of tokens.
 
-    Text that waits for a decision is not included. Pinned entries come first. Then come
-    the entries above the relevance gate, ordered by their lead; measurements showed
+    Text that waits for a decision is not included. Pinned entries come first, then the
+    rules that apply always, then those about a tool, path or language of the task. Then
+    come the entries above the relevance gate, ordered by their lead; measurements showed
     that this order helps. The remaining entries follow in the order of the hybrid
     search.
 
     If two entries are equal, they are ordered by priority, confidence, freshness and
     finally the label, so that the same input gives the same bytes. A line that does not
     fit is skipped, but shorter lines after it may still fit. Lines are never cut.
-    `relevant_only` leaves out entries below the gate, except pinned entries.
+    `relevant_only` leaves out entries below the gate, except pinned entries and rules
+    that apply always. `around` are the tools and files of the task, or None for those that
+    its words name.
     """
     caller.require(Role.VIEWER, project.pk)
     limit = budget or project.options.budgets.render_tokens
     rows: EntryQuerySet = PlaybookEntry.objects.visible_to(caller)
     live = rows.filter(project=project).current()
-    fit = measure_fit(project, live, task)
+    fit = measure_fit(project, live, task, around)
     entries = [
         EntryRow(*columns) for columns in live.order_by().values_list(*EntryRow._fields)
     ]
@@ -223,6 +237,7 @@ def render(
         is_in = (
             not relevant_only
             or rendered_entry.entry.pinned
+            or ALWAYS in rendered_entry.entry.applies_to
             or rendered_entry.is_relevant
         )
         (candidates if is_in else below).append(rendered_entry)
@@ -247,11 +262,16 @@ def render(
     )
 
 
-def measure_fit(project: Project, live: EntryQuerySet, task: str) -> TaskFit:
+def measure_fit(
+    project: Project,
+    live: EntryQuerySet,
+    task: str,
+    around: Surroundings | None = None,
+) -> TaskFit:
     """Measure how well entries fit a task, by the relevance gate and the hybrid search."""
     if not task.strip():
         return TaskFit()
-    relevances = relevance.measure(project, live, task)
+    relevances = relevance.measure(project, live, task, around)
     ranking = entry_list.rank(project, live, task)
     return TaskFit(
         task=task,
@@ -288,9 +308,13 @@ def _render_entries(
 def _reason(entry: EntryRow, fit: TaskFit) -> str:
     if entry.pinned:
         return "pinned"
+    if ALWAYS in entry.applies_to:
+        return "applies always"
     if not fit.task:
         return "no task was named: by priority, confidence and age"
     task_relevance = fit.of(entry)
+    if task_relevance and task_relevance.match:
+        return task_relevance.match
     if task_relevance and task_relevance.is_relevant:
         return "speaks of the task"
     if entry.pk in fit.by_words:
@@ -309,6 +333,8 @@ def sort_entries(entries: Iterable[R], fit: TaskFit) -> list[R]:
         task_relevance = fit.of(entry)
         return (
             not entry.pinned,
+            ALWAYS not in entry.applies_to,
+            not (task_relevance and task_relevance.match),
             -task_relevance.lead
             if task_relevance and task_relevance.is_relevant
             else 1.0,

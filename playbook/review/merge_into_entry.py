@@ -144,7 +144,7 @@ def _retarget(
     delta.operation = Operation.MERGE
     delta.entry, delta.expected_version = entry, version
     delta.content, delta.category = text, ""
-    for name in ("condition", "action"):
+    for name in ("condition", "action", "applies_to"):
         delta.payload.pop(name, None)
     if tags := delta.payload.pop("tags", None):
         delta.payload["tags"] = list(dict.fromkeys([*entry.tags, *tags]))

@@ -15,7 +15,7 @@ from typing import Literal
 from common.text.danger.foreign_language import foreign_language
 from common.text.literals import find_literals
 from common.text.prompt_injection import find_injections
-from playbook.rule_text import text_patterns, unsafe_phrases
+from playbook.rule_text import applicability, text_patterns, unsafe_phrases
 
 Verdict = Literal["pass", "warn", "fail"]
 
@@ -75,6 +75,27 @@ def check_foreign(origin: str) -> GateResult:
     verdict: Verdict = "warn" if origin else "pass"
     value = "foreign" if origin else "own"
     return GateResult("foreign", verdict, value, "own", origin)
+
+
+def check_reach(
+    applies_to: Sequence[str], text: str, *, may_be_always: bool
+) -> GateResult:
+    """Warn about a rule that would reach tasks of which its evidence does not speak."""
+    folded = text.casefold()
+    unseen = [
+        name
+        for kind in ("tool", "path")
+        for name in applicability.names_of(applies_to, kind)
+        if name.rstrip("*/").casefold() not in folded
+    ]
+    message = ""
+    if unseen:
+        message = f"Its evidence does not speak of {', '.join(unseen)}."
+    elif applicability.ALWAYS in applies_to and not may_be_always:
+        message = "It would reach every task, and no person said so."
+    value = ", ".join(applies_to)
+    verdict: Verdict = "warn" if message else "pass"
+    return GateResult("reach", verdict, value, "in the evidence", message)
 
 
 def check_quote(evidence_quotes: Sequence[str]) -> GateResult:

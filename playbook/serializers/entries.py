@@ -21,7 +21,9 @@ from playbook.models import PlaybookEntry, Support
 from playbook.proposals import person_edits
 from playbook.reading import entry_list, exposures
 from playbook.reading.past_revisions import PastEntry
+from playbook.rule_text import applicability
 
+APPLIES_TO_HELP = "`always`, `tool:NAME`, `path:GLOB` or `language:NAME`; empty for a rule about a topic."
 STATUSES = PlaybookEntry.EntryStatus.choices
 ENTRY_COLUMNS = (
     "label",
@@ -30,6 +32,7 @@ ENTRY_COLUMNS = (
     "condition",
     "action",
     "tags",
+    "applies_to",
     "priority",
     "status",
     "helpful",
@@ -209,6 +212,24 @@ class PlaybookPage(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
+class AppliesToField(serializers.ListField):
+    """Where a rule applies."""
+
+    child = serializers.CharField(max_length=applicability.MAX_VALUE)
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("max_length", applicability.MAX_VALUES)
+        kwargs.setdefault("help_text", APPLIES_TO_HELP)
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        values: list[str] = super().to_internal_value(data)
+        try:
+            return [applicability.check(value) for value in values]
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from error
+
+
 class EntryText(serializers.Serializer[Any]):
     """The columns of an entry that a person may set."""
 
@@ -221,6 +242,7 @@ class EntryText(serializers.Serializer[Any]):
         max_length=MAX_PART, required=False, allow_blank=True
     )
     tags = TagsField(required=False)
+    applies_to = AppliesToField(required=False)
     priority = serializers.IntegerField(
         min_value=MIN_INTEGER, max_value=MAX_INTEGER, required=False
     )

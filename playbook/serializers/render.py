@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject
+from memories.serializers.fields import CommaList
 
 
 class RenderQuery(InProject):
@@ -17,7 +18,20 @@ class RenderQuery(InProject):
     relevant_only = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Leave out entries below the relevance gate, except pinned ones.",
+        help_text="Leave out entries below the relevance gate, except pinned ones and those "
+        "that apply always.",
+    )
+    tools = CommaList(
+        child=serializers.CharField(max_length=100),
+        required=False,
+        max_length=200,
+        help_text="Tools of the task, beside those that `task` names.",
+    )
+    files = CommaList(
+        child=serializers.CharField(max_length=1_000),
+        required=False,
+        max_length=200,
+        help_text="Paths of files of the task, beside those that `task` names.",
     )
     agent_id = serializers.CharField(
         max_length=255,

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from playbook.reading import renderer
+from playbook.rule_text import applicability
 from playbook.serializers import render as render_forms
 
 
@@ -31,5 +32,8 @@ class RenderPlaybookView(ProjectView):
             budget=data.get("token_budget"),
             relevant_only=data["relevant_only"],
             agent_id=data["agent_id"],
+            around=applicability.read_surroundings(
+                data["task"], data.get("tools", ()), data.get("files", ())
+            ),
         )
         return Response(render_forms.RenderOut(rendered).data)

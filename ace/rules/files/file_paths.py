@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ace.rules import word_tables
+from common.text import languages
 
 Relation = Literal["read", "modified", "created", "deleted", "referenced"]
 
@@ -30,7 +31,7 @@ class PathLink:
     line_end: int | None = None
 
 
-LANGUAGES = word_tables.read_values("languages")
+LANGUAGES = languages.BY_EXTENSION
 
 _OTHER_EXTENSIONS = word_tables.read("file_extensions")
 _KNOWN_NAMES = word_tables.read("file_names")

@@ -91,6 +91,7 @@ class History:
         changes, fields = {}, {}
         if operation in ("add", "update"):
             changes = {"content": self.text(n, other), "pinned": bool(other % 2)}
+            changes["applies_to"] = [f"tool:{WORDS[n]}"] if other % 2 else []
         if operation == "add":
             changes["category"] = "gotchas"
         if operation == "tag":
