@@ -88,8 +88,7 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
     memory_type = serializers.ChoiceField(
         choices=Memory.Type.choices,
         required=False,
-        help_text="A note or a procedure needs it. For another kind it is read off the "
-        "content.",
+        help_text="What the memory is about. Without it, it is read off the content.",
     )
     kind = serializers.ChoiceField(choices=Memory.Kind.choices, default="note")
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
@@ -115,11 +114,6 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs = super().validate(attrs)
-        if attrs["kind"] in ("note", "procedure") and not attrs.get("memory_type"):
-            known = ", ".join(Memory.Type.values)
-            raise serializers.ValidationError(
-                {"memory_type": [f"This field is required; it must be one of {known}."]}
-            )
         if len(attrs.get("files", [])) + len(attrs.get("file_paths", [])) > LINKS:
             raise serializers.ValidationError(
                 {"files": [f"A memory links to {LINKS} files at most."]}
@@ -197,8 +191,8 @@ class RetrieveQuery(InProject, TagsQuery):
     object_id = VerbatimField(required=False)
     include_narrower = serializers.BooleanField(
         default=False,
-        help_text="With `scope_kind=user` and a `session_id`: also the memories of this "
-        "session. No other session is read.",
+        help_text="With `scope=user` and a `session_id`: also the memories of this session. "
+        "No other session is read.",
     )
     since = serializers.DateTimeField(required=False)
     kinds = CommaList(

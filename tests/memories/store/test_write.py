@@ -160,6 +160,15 @@ class TestRefusals:
         said = str(answer.json()["errors"]["memory_type"])
         assert all(name in said for name in Memory.Type.values)
 
+    @pytest.mark.parametrize("kind", Memory.Kind.values)
+    def test_without_a_type_it_is_read_off_the_content(self, write, kind):
+        key = {"key": "importer"} if kind == "fact" else {}
+
+        told = write(memory_type=None, kind=kind, content="Never import twice.", **key)
+
+        assert told.status_code == 201
+        assert told.json()["memory"]["memory_type"] == "warning"
+
     def test_it_needs_ten_characters_by_default(self, write):
         assert write(content="too short").status_code == 400
 
@@ -335,7 +344,7 @@ class TestFacts:
 
 class TestBatch:
     def test_each_item_has_its_own_receipt(self, alice_api, project):
-        items = [BODY, {"content": "no type at all"}, BODY, BODY | {"memory_type": "x"}]
+        items = [BODY, {"content": "too short"}, BODY, BODY | {"memory_type": "x"}]
 
         answer = alice_api.post(
             "/api/v1/memories/batch",
@@ -350,7 +359,7 @@ class TestBatch:
             "rejected",
         ]
         assert [r["status_code"] for r in results] == [201, 400, 200, 400]
-        assert "memory_type" in results[1]["problem"]["errors"]
+        assert "content" in results[1]["problem"]["errors"]
 
     def test_a_large_batch_is_answered_before_it_is_embedded(
         self, alice_api, project, run_jobs
