@@ -143,7 +143,12 @@ class IssueKey(serializers.Serializer[Any]):
         max_length=255, required=False, default="", allow_blank=True
     )
     user_id = serializers.CharField(
-        max_length=255, required=False, default="", allow_blank=True
+        max_length=255,
+        required=False,
+        default="",
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="The user whose scope and sessions the key is for, as scopes name it.",
     )
     expires_at = serializers.DateTimeField(
         required=False, default=None, allow_null=True

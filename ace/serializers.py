@@ -8,7 +8,7 @@ from ace.models import AceRun, Observation, ObservedRepair, Reflection
 from ace.reflect import lesson_requests
 from ace.rules.lesson_gaps import GapKind
 from common.api.serializers import InProject, NullIsAbsent, PageQuery
-from memories.serializers.fields import ScopeSerializer
+from memories.serializers.fields import ScopeSerializer, VerbatimField
 
 # Limits of a task: docs/limits.md
 MAX_CALLS = 500
@@ -77,8 +77,7 @@ class CompleteTask(InProject, NullIsAbsent):
         child=serializers.CharField(max_length=64), max_length=500, required=False
     )
 
-    session_id = serializers.CharField(
-        max_length=255,
+    session_id = VerbatimField(
         required=False,
         allow_blank=True,
         help_text="The session of the agent in which the task was done. A fix is known once "

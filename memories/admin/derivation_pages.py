@@ -99,6 +99,7 @@ class PromoteForm(ChosenMemoriesForm):
         label="Key of the scope",
         max_length=255,
         required=False,
+        strip=False,
         help_text="The user's or the object's id; empty for the workspace and the org.",
         widget=UnfoldAdminTextInputWidget,
     )
@@ -106,6 +107,7 @@ class PromoteForm(ChosenMemoriesForm):
         label="Type of the object",
         max_length=255,
         required=False,
+        strip=False,
         widget=UnfoldAdminTextInputWidget,
     )
     delete_original = forms.BooleanField(

@@ -107,12 +107,17 @@ class PurgeSubjectForm(PurgeForm, ProjectPageForm):
         ],
         widget=UnfoldAdminSelectWidget,
     )
+    # The names of scopes are taken as they are: " u1" and "u1" are two users.
     key = forms.CharField(
-        label="Its id", max_length=255, widget=UnfoldAdminTextInputWidget
+        label="Its id",
+        max_length=255,
+        strip=False,
+        widget=UnfoldAdminTextInputWidget,
     )
     object_type = forms.CharField(
         label="Type of the object",
         max_length=255,
+        strip=False,
         required=False,
         widget=UnfoldAdminTextInputWidget,
     )

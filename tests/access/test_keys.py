@@ -37,6 +37,13 @@ def bearer(secret):
     return client
 
 
+class TestIssuing:
+    def test_its_user_is_kept_as_it_was_sent(self, alice_api, project):
+        body = {"name": "k", "projects": [project.name], "user_id": " u1 "}
+
+        assert alice_api.post(KEYS, body).json()["user_id"] == " u1 "
+
+
 class TestPresentingOne:
     def test_it_opens_the_projects_it_is_bound_to(self, project):
         issued = keys.issue(name="k", role=Role.VIEWER, projects=[project])

@@ -74,6 +74,14 @@ class TestPurgingAUser:
         assert not Memory.objects.filter(content=TEXT).exists()
         assert Purge.objects.get().counts["memories_memory"] == 1
 
+    def test_a_space_makes_another_user(self, owner, project, memory):
+        named = {"project": project.pk, "of_what": "user_id", "key": " bob"}
+        body = {**named, "reason": "Not Bob", "confirmed": "on"}
+
+        owner.post(reverse("admin:memories_purge_purge"), body)
+
+        assert Memory.objects.filter(content=TEXT).exists()
+
     def test_an_object_needs_its_type(self, owner, project):
         body = {"project": project.pk, "of_what": "object", "key": "7", "reason": "x"}
 

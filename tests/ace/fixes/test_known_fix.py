@@ -52,6 +52,12 @@ class TestTheGate:
 
         assert fix(bob_api) is None
 
+    def test_a_space_makes_another_session(self, complete, fix, bob_api):
+        complete(bob_api, session_id="s1")
+        complete(bob_api, session_id="s1 ")
+
+        assert fix(bob_api)
+
     def test_two_cures_that_are_as_frequent_are_not_said(self, complete, fix, bob_api):
         other = [bash(FAILED, ERROR), bash("go test -run=it ./ledger")]
         for calls in (REPAIR, REPAIR, other, other):
