@@ -51,9 +51,10 @@ def lock_memory(memory: Memory, version: int | None = None) -> Memory:
     """
     locked = Memory.objects.select_for_update(no_key=True).filter(pk=memory.pk).first()
     if locked is None:
-        raise errors.NotFound
+        raise not_found_error(memory.pk)
     if locked.deleted_at and redaction.is_redacted(locked.content):
-        raise errors.NotFound(f"Memory {memory.pk} was purged; its text is gone.")
+        detail = f"Memory {memory.pk} was purged; its text is gone."
+        raise errors.NotFound(detail, missing_ids=[str(memory.pk)])
     if version is not None and locked.version != version:
         raise errors.StaleVersion(current_version=locked.version)
     result: Memory = locked

@@ -7,7 +7,7 @@ import uuid
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from memories.lifecycle.lookup import lock_memory
+from memories.lifecycle import lookup
 from memories.models import Memory, MemoryChange
 from memories.store import history, originals, vectors
 
@@ -28,9 +28,9 @@ def restore_memory(memory_id: uuid.UUID, caller: Caller) -> Memory:
     """
     memory = Memory.objects.visible_to(caller).filter(pk=memory_id).first()
     if memory is None:
-        raise errors.NotFound
+        raise lookup.not_found_error(memory_id)
     caller.require(Role.WRITER, memory.project_id)
-    memory = lock_memory(memory)
+    memory = lookup.lock_memory(memory)
     if not is_restorable(memory):
         raise NotDeleted
     before = history.snapshot(memory)

@@ -124,7 +124,8 @@ def find_explainable(memory_id: uuid.UUID, caller: Caller) -> Memory:
     if found := rows.filter(pk=memory_id).first():
         memory: Memory = found
         return memory
-    raise errors.NotFound("There is no such memory to explain.")
+    detail = "There is no such memory to explain."
+    raise errors.NotFound(detail, missing_ids=[str(memory_id)])
 
 
 def explain_memory(

@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
-from common import errors
 from common.api.serializers import PageQuery, page_of
 from common.caller import Role
 from memories import scopes
@@ -47,7 +46,7 @@ class MemoryHistoryView(ProjectView):
         """List the changes of a memory, even of a deleted one, newest first."""
         self.query(PageQuery)
         if not Memory.objects.visible_to(self.caller).filter(pk=memory_id).exists():
-            raise errors.NotFound
+            raise lookup.not_found_error(memory_id)
         rows = MemoryChange.objects.visible_to(self.caller).filter(memory_id=memory_id)
         return self.page(rows, memory_forms.MemoryChangeOut)
 

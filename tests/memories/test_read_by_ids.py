@@ -36,6 +36,31 @@ def test_ids_are_read_in_the_order_of_the_request(read, stored):
     assert answer["missing_ids"] == []
 
 
+@pytest.mark.parametrize(
+    ("method", "route", "body"),
+    [
+        ("get", "", {}),
+        ("patch", "", {"tags": ["a"]}),
+        ("get", "/history", {}),
+        ("post", "/restore", {}),
+        ("post", "/verify", {}),
+        ("post", "/undo-compaction", {}),
+        ("post", "/unmark-duplicate", {}),
+        ("post", "/promote", {"target_scope": {"kind": "org"}}),
+    ],
+)
+def test_a_404_of_a_memory_lists_its_id(alice_api, db, method, route, body):
+    unknown = str(uuid7())
+
+    answer = getattr(alice_api, method)(f"/api/v1/memories/{unknown}{route}", body)
+
+    assert answer.status_code == 404
+    assert (answer.json()["code"], answer.json()["missing_ids"]) == (
+        "not_found",
+        [unknown],
+    )
+
+
 def test_what_cannot_be_read_by_its_id_is_listed(read, stored, alice_api):
     kept, deleted, _ = stored(*TEXTS)
     (over,) = stored(
