@@ -64,6 +64,11 @@ class Rest:
                 return None
             raise
 
+    def get_many(self, ids):
+        query = {**self.project, "ids": ",".join(ids)}
+        page = self.call("get", "memories", query=query)
+        return page["results"], page["missing_ids"]
+
     def sources(self, memory_id):
         return self.get(memory_id)["lineage"]["sources"]
 
@@ -119,6 +124,11 @@ class InProcess:
     def get(self, memory_id):
         found = self.store.get(uuid.UUID(memory_id))
         return self.shown(found) if found else None
+
+    def get_many(self, ids):
+        found = {memory_id: self.get(memory_id) for memory_id in ids}
+        shown = [answer for answer in found.values() if answer]
+        return shown, [memory_id for memory_id, answer in found.items() if not answer]
 
     def sources(self, memory_id):
         return [str(pk) for pk in self.store.source_ids(uuid.UUID(memory_id))]

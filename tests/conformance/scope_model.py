@@ -105,12 +105,16 @@ class Model:
         self.deleted.update(gone)
         return len(gone)
 
-    def retrieve(self, scope, *, tags=(), limit=None, order="newest", session=None):
+    def retrieve(
+        self, scope, *, tags=(), limit=None, order="newest", session=None, since=None
+    ):
         found = self.readable(scope)
         if session is not None:
             named = {"kind": "session", "session_id": session}
             found += self.readable(named) + self.readable({**named, **user_of(scope)})
-        found = [n for n in sorted(found) if set(tags) <= set(self.rows[n].tags)]
+        # Rows are numbered in the order in which they were written.
+        found = [n for n in sorted(found) if n >= (since or 0)]
+        found = [n for n in found if set(tags) <= set(self.rows[n].tags)]
         size = int(limit) if limit is not None and limit >= 1 else 20
         return (found if order == "oldest" else found[::-1])[:size]
 

@@ -131,8 +131,15 @@ steps = st.one_of(
     st.tuples(st.just("delete_by_scope"), scopes),
     st.tuples(st.just("archive_expired")),
     st.tuples(st.just("get"), picks),
+    st.tuples(st.just("get_many"), st.lists(picks, min_size=1, max_size=4)),
     st.tuples(
-        st.just("retrieve"), scopes, tags, limits, st.booleans(), or_null(st.just("s1"))
+        st.just("retrieve"),
+        st.one_of(homes, scopes),
+        tags,
+        limits,
+        st.booleans(),
+        or_null(st.just("s1")),
+        st.one_of(st.none(), picks),
     ),
 )
 
@@ -202,8 +209,10 @@ class Pair:
         ]
         self.compare_read(self.scope, order="oldest", limit=100)
 
-    def compare_read(self, scope, session=None, **query):
-        expected = self.model.retrieve(scope, session=session, **query)
+    def compare_read(self, scope, session=None, since=None, **query):
+        expected = self.model.retrieve(scope, session=session, since=since, **query)
+        if since is not None:
+            query["since"] = Memory.objects.get(pk=self.ids[since]).created_at
         if session is not None:
             query |= {"include_narrower": True, "session_id": session}
         if query["limit"] is None:
@@ -333,12 +342,25 @@ class Pair:
         self.compare_sources(number)
         return "done"
 
-    def retrieve(self, text, scope, tags, limit, is_oldest, session):
+    def get_many(self, text, picks):
+        numbers = list(dict.fromkeys(map(self.picked, picks)))
+        found, missing = self.interface.get_many([self.id_of(n) for n in numbers])
+        readable = [n for n in numbers if self.model.get(n)]
+        assert [self.number_of(answer["id"]) for answer in found] == readable
+        assert [self.row_of(answer) for answer in found] == [
+            self.model.rows[n] for n in readable
+        ]
+        assert missing == [self.id_of(n) for n in numbers if n not in readable]
+        return "some missing" if missing else "done"
+
+    def retrieve(self, text, scope, tags, limit, is_oldest, session, pick):
         order = "oldest" if is_oldest else "newest"
         # The API refuses a session for other scopes; the requirement does not read it.
         session = session if scope["kind"] == "user" else None
-        self.compare_read(scope, session, tags=tags, limit=limit, order=order)
-        return "done"
+        since = self.picked(pick) if pick else None
+        since = None if since == UNKNOWN[0] else since
+        self.compare_read(scope, session, since, tags=tags, limit=limit, order=order)
+        return "done" if since is None else "since a row"
 
     def promote(self, text, pick, target, wish):
         wish = wish | ({"content": text} if wish.get("content") else {})
