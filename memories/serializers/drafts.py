@@ -12,6 +12,7 @@ from memories.models import Memory
 from memories.scopes import KEY_FIELDS
 from memories.serializers.fields import (
     LINKS,
+    SOURCE_HELP,
     CommaList,
     FileRefSerializer,
     MetadataQueryField,
@@ -67,8 +68,8 @@ class MemoryTextFields(serializers.Serializer[Any]):
     )
     metadata = serializers.DictField(
         required=False,
-        help_text="An object of your own. It is stored as it is, but for secrets, and is "
-        "not searched.",
+        help_text="An object of your own. It is stored as it is, but for secrets. No query "
+        "finds its words; the filter `metadata` finds its values.",
     )
     sensitivity = serializers.ChoiceField(
         choices=Memory.Sensitivity.choices, required=False
@@ -99,10 +100,8 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name
         choices=Memory.Source.choices,
         default="agent",
-        help_text="Whose words the content is: those of a person (`user`), of an agent, of "
-        "a reflection on a task (`reflect`), of the service (`system`), of a tool, or of an "
-        "import. `user`, `system` and `reflect` are for curators to claim. From others they "
-        "are stored as `agent`, and a note says so.",
+        help_text=f"{SOURCE_HELP} `user`, `system` and `reflect` are for curators to claim. "
+        "From others they are stored as `agent`, and a note says so.",
     )
     created_in_session_id = VerbatimField(required=False, allow_blank=True)
     provenance = serializers.DictField(required=False)

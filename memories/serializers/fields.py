@@ -43,6 +43,15 @@ SCOPE_TEXTS = {
     "object": "A thing of your own, such as a ticket.",
 }
 
+KEY_TEXTS = {
+    "workspace_id": "The id of the project.",
+    "user_id": "Your name of the user. It is kept as it is sent.",
+    "session_id": "Your name of the session. It is kept as it is sent.",
+    "org_id": "The id of the organization.",
+    "object_type": "Your name of the kind of thing, such as `ticket`.",
+    "object_id": "Your name of the thing.",
+}
+
 
 class VerbatimField(serializers.CharField):
     """A text that is kept as it was sent, with the spaces around it."""
@@ -110,12 +119,16 @@ class ScopeSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call] 
     ) -> str:
         name = f"{kind.capitalize()}Scope"
         key = {"type": "string", "minLength": 1, "maxLength": 255}
+        kinds = {"type": "string", "enum": [kind], "description": "The kind of scope."}
         schema = {
             "type": "object",
             "description": SCOPE_TEXTS[kind],
             "properties": {
-                "kind": {"type": "string", "enum": [kind]},
-                **dict.fromkeys((*needed, *more), key),
+                "kind": kinds,
+                **{
+                    field: key | {"description": KEY_TEXTS[field]}
+                    for field in (*needed, *more)
+                },
             },
             "required": ["kind", *needed],
             "additionalProperties": False,
@@ -126,6 +139,23 @@ class ScopeSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call] 
         auto_schema.registry.register_on_missing(component)
         place: str = component.ref["$ref"]
         return place
+
+
+@extend_schema_field(ScopeSerializer)  # type: ignore[arg-type]  # a serializer is described, too
+class ScopeOut(serializers.DictField):
+    """The scope of a memory, as an answer shows it."""
+
+    child = serializers.CharField()
+
+    def __init__(self, **kwargs: Any) -> None:
+        text = "Whom the memory belongs to: the kind of the scope and its key."
+        super().__init__(**{"read_only": True, "help_text": text} | kwargs)
+
+
+SOURCE_HELP = (
+    "Whose words the content is: those of a person (`user`), of an agent, of a reflection "
+    "on a task (`reflect`), of the service (`system`), of a tool, or of an import."
+)
 
 
 class TagsField(serializers.ListField):

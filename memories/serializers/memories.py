@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
@@ -11,6 +11,7 @@ from memories.models import (
     Memory,
     MemoryChange,
 )
+from memories.serializers.fields import SOURCE_HELP, ScopeOut
 from memories.store.receipt import Receipt
 
 
@@ -32,7 +33,15 @@ class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
     """A memory with all its fields, but without its vector."""
 
     project_id = serializers.UUIDField(read_only=True)
-    scope = serializers.DictField(child=serializers.CharField(), read_only=True)
+    scope = ScopeOut()
+    metadata = serializers.DictField(
+        read_only=True, help_text="The caller's own object."
+    )
+    provenance = serializers.DictField(
+        read_only=True,
+        help_text="Where the memory comes from, as the caller says: channel, thread, "
+        "conversation, message, tool call and references.",
+    )
     compaction = serializers.DictField(
         read_only=True,
         help_text="The record of a compaction: `generation`, `level` and `model` of the "
@@ -98,6 +107,7 @@ class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
             "version",
         )
         read_only_fields: tuple[str, ...] = fields
+        extra_kwargs: ClassVar = {"source": {"help_text": SOURCE_HELP}}
 
 
 class MemoriesPage(serializers.Serializer[Any]):

@@ -177,13 +177,44 @@ def test_each_kind_of_scope_has_its_fields(schema):
     }
 
 
-def test_no_default_is_outside_of_its_choices(schema):
+def test_a_memory_shows_its_scope_as_a_request_names_it(schema):
     schemas = schema["components"]["schemas"]
-    for name, component in schemas.items():
-        for field, shape in component.get("properties", {}).items():
-            for part in shape.get("allOf", ()) if "default" in shape else ():
-                choices = schemas[part["$ref"].rpartition("/")[2]].get("enum", ())
-                assert shape["default"] in choices, f"{name}.{field}"
+    [shown] = schemas["MemoryOut"]["properties"]["scope"]["allOf"]
+
+    assert shown == {"$ref": "#/components/schemas/Scope"}
+    assert schemas["Scope"] == schemas["ScopeRequest"]
+
+
+def choices_of(schemas, shape):
+    """The values that a shape allows; None if it allows any."""
+    if "$ref" in shape:
+        return choices_of(schemas, schemas[shape["$ref"].rpartition("/")[2]])
+    if "enum" in shape:
+        return shape["enum"]
+    parts = [part for name in ("allOf", "oneOf") for part in shape.get(name, ())]
+    found = [choices_of(schemas, part) for part in parts]
+    known = [choices for choices in found if choices is not None]
+    return [value for choices in known for value in choices] if known else None
+
+
+def shapes_with_a_default(value):
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        if "default" in value:
+            yield value
+        for part in value.values():
+            yield from shapes_with_a_default(part)
+
+
+def test_no_default_is_outside_of_its_choices(schema):
+    schemas, checked = schema["components"]["schemas"], 0
+    for shape in shapes_with_a_default(schema):
+        choices = choices_of(schemas, shape)
+        if choices is not None:
+            checked += 1
+            assert shape["default"] in choices, shape
+    assert checked > 20
 
 
 @pytest.mark.parametrize(
@@ -193,12 +224,25 @@ def test_no_default_is_outside_of_its_choices(schema):
         ("CreateMemoryRequest", "metadata"),
         ("CreateMemoryRequest", "memory_type"),
         ("SearchRequestRequest", "include_duplicates"),
+        ("MemoryOut", "scope"),
+        ("MemoryOut", "source"),
+        ("MemoryOut", "metadata"),
+        ("MemoryOut", "provenance"),
     ],
 )
 def test_a_field_that_its_name_does_not_explain_is_described(schema, component, field):
     shape = schema["components"]["schemas"][component]
     assert shape["properties"][field]["description"]
-    assert field not in shape["required"]
+    assert component.endswith("Out") or field not in shape["required"]
+
+
+def test_the_parameters_that_a_description_names_exist(schema):
+    parameters = schema["paths"]["/api/v1/memories"]["get"]["parameters"]
+    [narrower] = [p for p in parameters if p["name"] == "include_narrower"]
+    named = set(re.findall(r"`(\w+)", narrower["description"]))
+
+    assert named == {"scope", "session_id"}
+    assert named <= {parameter["name"] for parameter in parameters}
 
 
 class TestSessions:
