@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,10 +57,20 @@ def call(package, client):
     return call
 
 
+def test_each_of_its_modules_is_imported(package):
+    found = importlib.import_module(package)
+    names = [each.name for each in pkgutil.walk_packages(found.__path__, f"{package}.")]
+
+    for name in names:
+        importlib.import_module(name)
+
+    assert {f"{package}.api.search.search", f"{package}.models.user_scope"} <= {*names}
+
+
 @pytest.mark.django_db(transaction=True)
 def test_it_stores_searches_reports_a_task_and_rejects(call, project):
     named = {"project_id": str(project.pk)}
-    memory = {"content": "The gate closes at six.", "memory_type": "learning"}
+    memory = {"content": "The gate closes at six."}
     scope = {"scope": {"kind": "user", "user_id": "u1"}}
     task = {
         "agent_id": "coder",
@@ -90,7 +101,8 @@ def test_it_stores_searches_reports_a_task_and_rejects(call, project):
 
     codes = [a.status_code for a in (stored, private, found, done, rejected)]
     assert codes == [201, 201, 200, 200, 200]
-    assert private.parsed.memory.scope.to_dict()["user_id"] == "u1"
+    assert private.parsed.memory.scope.user_id == "u1"
+    assert private.parsed.memory.memory_type == "learning"
     assert [hit.memory.id for hit in found.parsed.hits] == [stored.parsed.memory.id]
     delta.refresh_from_db()
     assert delta.status == "rejected"
