@@ -26,9 +26,11 @@ DOT = "·"  # joins the words of a defused phrase
 MARK = re.compile(r"\[neutralised: (\S*)\]")
 
 # Speakers' tags inside a line, one or more in a row. They are no order by themselves ("the
-# operating system: Linux"), and so they are only marked.
+# operating system: Linux"), and so they are only marked. The other two are also words of
+# ordinary lines ("log in with user: root"), and are marked where a sentence begins.
 _SPEAKERS = re.compile(
-    r"(?<![\w\"'`:/.·-])(?:(?:system|assistant|developer|human) {0,3}:)+(?![:/\\])",
+    r"(?<![\w\"'`:/.·-])(?:(?:system|assistant|developer|human) {0,3}:)+(?![:/\\])"
+    r"|(?<=[.!?] )(?:user|tool) {0,3}:(?![:/\\])",
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(r"\b(\w)(\w{1,12}) {0,3}:")
@@ -258,15 +260,27 @@ def defuse(text: str) -> str:
     changes nothing: a phrase can also come about where another one was marked.
     """
     for _ in range(MAX_ROUNDS):
-        marked = _SPEAKERS.sub(_mark_speakers, _mark_phrases(text))
+        marked = _mark_speakers(_mark_phrases(text))
         if marked == text:
             break
         text = marked
     return text
 
 
-def _mark_speakers(tags: re.Match[str]) -> str:
-    return _SPEAKER.sub(rf"[neutralised: \1{DOT}\2:]", tags[0])
+def _mark_speakers(text: str) -> str:
+    """Mark speakers' tags, also those in look-alike characters."""
+    form = matching_form(text)
+    places = Variant(form.text, form.origins)
+    parts: list[str] = []
+    position = 0
+    for tags in _SPEAKERS.finditer(form.text):
+        for tag in _SPEAKER.finditer(form.text, *tags.span()):
+            start, end = places.origin_span(*tag.span())
+            name = "".join(text[start:end].split())
+            mark = f"[neutralised: {name[:1]}{DOT}{name[1:]}]"
+            parts += [text[position:start], mark]
+            position = end
+    return "".join([*parts, text[position:]])
 
 
 def _mark_phrases(text: str) -> str:
