@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -12,9 +14,9 @@ from rest_framework.test import APIClient
 
 ROOT = Path(__file__).parents[2]
 IDS = Path(__file__).with_name("requirement_ids.txt").read_text().split()
-# Requirements that nothing answers yet: conversations (002) and the agent (004). The number
-# only falls.
-NOT_BUILT = 31
+# How many ids each document has: those of 003 are its own; the others are named after their
+# sections, types and points.
+COUNTS = {"000": 33, "001": 11, "002": 24, "REQ": 32, "004": 18}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -25,7 +27,6 @@ def rows():
 
 
 ROWS = rows()
-BUILT = [row for row in ROWS if row[2] != "not built yet"]
 
 
 @cache
@@ -43,17 +44,20 @@ def read_tests(path):
     return {name for name in functions + methods if "test_" in name}
 
 
+@cache
+def read_skips(path):
+    """Return what keeps tests of a file from running on every machine."""
+    always = r"mark\.(?:skip|xfail)\b|pytest\.(?:skip|xfail)\("
+    return re.findall(always, (ROOT / path).read_text())
+
+
 def test_every_requirement_of_the_five_documents_has_a_row():
     assert [row[0] for row in ROWS] == IDS
-    assert len(set(IDS)) == len(IDS) == 96
-    assert sum(each.startswith("REQ-MEM-") for each in IDS) == 32
+    assert len(set(IDS)) == len(IDS)
+    assert Counter(each.partition("-")[0] for each in IDS) == COUNTS
 
 
-def test_fewer_and_fewer_are_not_built():
-    assert len(ROWS) - len(BUILT) == NOT_BUILT
-
-
-@pytest.mark.parametrize("row", BUILT, ids=lambda row: row[0])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_its_module_and_its_test_exist(row):
     _, what, module, _, test = row
     path, _, name = test.partition("::")
@@ -61,6 +65,7 @@ def test_its_module_and_its_test_exist(row):
     assert what
     assert importlib.util.find_spec(module), module
     assert name in read_tests(path), test
+    assert not read_skips(path), path
 
 
 @pytest.mark.django_db
@@ -72,4 +77,4 @@ def test_their_routes_exist():
         for operation in methods.values()
     }
 
-    assert {row[3] for row in BUILT} - {"—"} <= known
+    assert {row[3] for row in ROWS} - {"—"} <= known
