@@ -141,7 +141,7 @@ class ScopeSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call] 
         return place
 
 
-@extend_schema_field(ScopeSerializer)  # type: ignore[arg-type]  # a serializer is described, too
+@extend_schema_field(ScopeSerializer)
 class ScopeOut(serializers.DictField):
     """The scope of a memory, as an answer shows it."""
 
@@ -149,7 +149,9 @@ class ScopeOut(serializers.DictField):
 
     def __init__(self, **kwargs: Any) -> None:
         text = "Whom the memory belongs to: the kind of the scope and its key."
-        super().__init__(**{"read_only": True, "help_text": text} | kwargs)
+        kwargs.setdefault("read_only", True)
+        kwargs.setdefault("help_text", text)
+        super().__init__(**kwargs)
 
 
 SOURCE_HELP = (
