@@ -216,10 +216,13 @@ class PlaybookEntry(models.Model):
 
     @property
     def embedding(self) -> Vector | None:
-        """The active model's vector of the entry's first chunk, or None if there is none."""
+        """Return the active model's vector of the first chunk, as `Memory.embedding` does.
+
+        Return None if the entry is not embedded yet.
+        """
         from inference.embedding import active_model  # loads the model runtime
 
-        vector = self.vectors.filter(model=active_model.get().name, chunk=0).first()
+        vector = self.vectors.filter(model=active_model.find_name(), chunk=0).first()
         return vector.vector if vector else None
 
     @property
