@@ -16,6 +16,7 @@ from playbook.entries.neighbours import Neighbour
 from playbook.history.release import RULE_COLUMNS
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.queries import TRUSTED_SOURCES
+from playbook.rule_text import applicability
 
 Operation = PlaybookDelta.DeltaOperation
 Producer = PlaybookDelta.Producer
@@ -261,6 +262,9 @@ def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
         action=maybe(proposal.action),
         reason=clean(proposal.reason),
         tags=None if proposal.tags is None else tuple(map(clean, proposal.tags)),
+        applies_to=None
+        if proposal.applies_to is None
+        else applicability.keep_valid(map(clean, proposal.applies_to)),
         evidence=tuple(replace(q, quote=clean(q.quote)) for q in proposal.evidence),
     )
     # Without secrets the quotes stay unchanged, because masking would shift the ends of
