@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from access.models import ApiKey
-from ace.fixes import choice, fix_text, fix_words, record, silence
+from ace.fixes import choice, fix_text, fix_words, live_rule, record, silence
 from ace.fixes.choice import ChosenCure
 from ace.fixes.fix_words import FixWords
 from ace.fixes.silence import Silence
@@ -19,10 +19,11 @@ from ace.rules.failures import failed_call
 from ace.rules.failures.failed_call import FailedCall, FailureSignature
 from ace.rules.task import ToolCall
 from common.caller import Caller
+from memories.models import Memory
 from memories.queries import SHARED_SCOPES
 from memories.scopes import Scope
-from playbook.models import Exposure, PlaybookDelta, PlaybookEntry
-from playbook.reading import entry_list, exposures
+from playbook.models import Exposure, PlaybookEntry
+from playbook.reading import exposures
 from projects.models import Project
 
 # Repairs of one lookup, newest first.
@@ -34,7 +35,7 @@ class KnownFix:
     """A fix: what cured the same failure before, and why it is not said, if it is not.
 
     `words` are those of one repair that the caller may be given. `entry` is the live rule
-    that came of one of the repairs.
+    that states the cure.
     """
 
     cure: ChosenCure
@@ -121,14 +122,18 @@ def _rows_by_signature(
 
 
 def _in_reach(caller: Caller, scope: Scope | None) -> Q:
-    """Select what a read covers: the shared scopes and the caller's own, or one scope too."""
+    """Select what a read covers: the shared scopes and the caller's own, or one scope too.
+
+    What cannot be read by id is left out.
+    """
     shared = Q(run__memory__scope_kind__in=SHARED_SCOPES)
     extra = [scope] if scope else []
     if caller.user_id:
         extra.append(Scope("user", caller.user_id))
     hashes = [each.hash for each in extra]
     in_scopes = shared | Q(run__memory__scope_hash__in=hashes)
-    return in_scopes & Q(run__memory__deleted_at=None)
+    readable = Memory.objects.readable().filter(pk=OuterRef("run__memory_id"))
+    return in_scopes & Exists(readable)
 
 
 def _own_keys(caller: Caller) -> frozenset[uuid.UUID]:
@@ -157,8 +162,8 @@ def _of_signature(
     if cure is None:
         return None
     mine = [row for row in cure.repairs if row in own]
-    entry, accepted = _live_entry(project, cure, caller)
-    words = fix_words.choose(cure, trusted=mine or accepted)
+    entry, trusted = live_rule.find(project, cure, caller)
+    words = fix_words.choose(cure, trusted=mine or trusted)
     return KnownFix(
         cure=cure,
         words=words,
@@ -166,36 +171,3 @@ def _of_signature(
         entry=entry,
         silence=silence.find_reason(project, cure, words),
     )
-
-
-def _live_entry(
-    project: Project, cure: ChosenCure, caller: Caller
-) -> tuple[PlaybookEntry | None, list[ObservedRepair]]:
-    """Return a live rule that came of some of the repairs, and these repairs.
-
-    A rule in doubt does not count.
-    """
-    deltas = (
-        PlaybookDelta.objects.visible_to(caller)
-        .filter(
-            project=project,
-            run_id__in={row.run_id for row in cure.repairs},
-            status__in=PlaybookDelta.IN_FORCE,
-            entry__status=PlaybookEntry.EntryStatus.ACTIVE,
-        )
-        .with_entry()
-    )
-    pairs = [(d, row) for d in deltas for row in cure.repairs if _is_about(d, row)]
-    contested = entry_list.conflicting_ids(project) if pairs else set()
-    for delta, _ in pairs:
-        entry = delta.entry
-        if entry and not entry.is_doubted and entry.pk not in contested:
-            return entry, [row for each, row in pairs if each.entry_id == entry.pk]
-    return None, []
-
-
-def _is_about(delta: PlaybookDelta, row: ObservedRepair) -> bool:
-    """Return whether the rule of a proposal quotes the failed call of a repair."""
-    prefix = f"tool_usage.{row.seen.get('failed_call')}."
-    fields = (str(quote.get("field", "")) for quote in delta.evidence)
-    return delta.run_id == row.run_id and any(f.startswith(prefix) for f in fields)

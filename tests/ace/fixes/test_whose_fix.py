@@ -10,6 +10,7 @@ from ace.run_removal import remove
 from common.caller import Role
 from jobs.models import Job
 from jobs.runner import HANDLERS, JobRun
+from memories.models import Memory
 from tests.ace.fixes.conftest import ERROR, FAILED, bash
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,6 +84,15 @@ class TestTheEnd:
         for each in done:
             gone = alice_api.delete(f"/api/v1/memories/{each['memory_id']}")
             assert gone.status_code == 204
+
+        assert fix(bob_api) is None
+
+    def test_an_expired_memory_takes_its_repairs_with_it(self, complete, fix, bob_api):
+        for _ in range(2):
+            complete(bob_api)
+        assert fix(bob_api)
+
+        Memory.objects.update(expires_at=timezone.now())
 
         assert fix(bob_api) is None
 

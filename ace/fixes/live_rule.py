@@ -1,0 +1,86 @@
+"""Find the live rule of the playbook that states a cure, and the repairs that it vouches for."""
+
+from __future__ import annotations
+
+import re
+
+from ace.fixes.choice import ChosenCure
+from ace.models import ObservedRepair
+from common.caller import Caller
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.reading import entry_list
+from projects.models import Project
+
+Operation, Status = PlaybookDelta.DeltaOperation, PlaybookDelta.DeltaStatus
+# A vote or a removal says nothing about the words of an entry.
+_WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
+_REVIEWED = (Status.ACCEPTED, Status.EDITED)
+
+
+def find(
+    project: Project, cure: ChosenCure, caller: Caller
+) -> tuple[PlaybookEntry | None, list[ObservedRepair]]:
+    """Return a live rule that states the cure, and those of its repairs that are trusted.
+
+    A rule in doubt does not count.
+    """
+    deltas = (
+        PlaybookDelta.objects.visible_to(caller)
+        .filter(
+            project=project,
+            operation__in=_WRITES_TEXT,
+            run_id__in={row.run_id for row in cure.repairs},
+            status__in=PlaybookDelta.IN_FORCE,
+            entry__status=PlaybookEntry.EntryStatus.ACTIVE,
+        )
+        .with_entry()
+    )
+    pairs = [(d, row) for d in deltas for row in cure.repairs if _is_about(d, row)]
+    contested = entry_list.conflicting_ids(project) if pairs else set()
+    for delta, _ in pairs:
+        entry = delta.entry
+        if entry and not entry.is_doubted and entry.pk not in contested:
+            of_entry = [(d, row) for d, row in pairs if d.entry_id == entry.pk]
+            return entry, [row for d, row in of_entry if _is_trusted(d, row)]
+    return None, []
+
+
+def _is_about(delta: PlaybookDelta, row: ObservedRepair) -> bool:
+    """Return whether a rule came of a repair: it quotes both calls and states the cure."""
+    if delta.run_id != row.run_id or delta.entry is None:
+        return False
+    fields = [str(quote.get("field", "")) for quote in delta.evidence]
+    calls = (row.seen["failed_call"], row.seen["fixed_call"])
+    quotes_both = all(
+        any(field.startswith(f"tool_usage.{call}.") for field in fields)
+        for call in calls
+    )
+    return quotes_both and _states(delta.entry.content, row)
+
+
+def _states(content: str, row: ObservedRepair) -> bool:
+    """Return whether a text has the words of a cure; the value of an option may differ.
+
+    They are what was added, or else what was left out. An edit is its new code.
+    """
+    words = row.seen["added"] or row.seen["removed"] or [row.seen["worked"]]
+    return all(_stands_in(_name(word), content) for word in words)
+
+
+def _name(word: str) -> str:
+    return word.partition("=")[0] if word.startswith("-") else word
+
+
+def _stands_in(word: str, text: str) -> bool:
+    return bool(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text))
+
+
+def _is_trusted(delta: PlaybookDelta, row: ObservedRepair) -> bool:
+    """Return whether the words of a repair are given to everybody.
+
+    A person read them, or a key that may attest reported them. What leads to another
+    package, remote, host or index needs a person.
+    """
+    if delta.status in _REVIEWED:
+        return True
+    return row.run.is_attested and not row.seen["leads_elsewhere"]
