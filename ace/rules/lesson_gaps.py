@@ -21,6 +21,7 @@ from ace.rules.feedback import advice
 from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.task import Task, ToolCall
 from ace.rules.task_lesson import TaskLesson
+from ace.rules.tool_calls import refusals
 from ace.rules.unresolved_errors import UnresolvedError
 
 # Of each goal, so many characters are quoted.
@@ -121,7 +122,7 @@ def _corrections(
     """Yield the words of people about this task that became no lesson."""
     for call in task.calls:
         said = _USER_SAID.search(call.result)
-        if said and failed_call.is_refused(call):
+        if said and refusals.is_refusal(call.result):
             start, end = said.span("words")
             yield from _of_words(task, call.result_field, start, end, call=call)
     if task.feedback_source != "human":

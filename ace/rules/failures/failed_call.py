@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 
 from ace.rules.failures import error_line, lint_issues, masks, shell_words
 from ace.rules.failures.lint_issues import ReportedIssue
 from ace.rules.task import ToolCall
-from ace.rules.tool_calls import command_purpose, runner_reports
+from ace.rules.tool_calls import command_purpose, refusals, runner_reports
 
 
 class FailureKind(StrEnum):
-    """The classes of failures. Fixes are known of the first four only."""
+    """The classes of calls that did not work. Fixes are known of the first four only."""
 
     LINT = "lint"
     SHELL = "shell"
@@ -24,10 +24,11 @@ class FailureKind(StrEnum):
     TOOL = "tool"
     COMPILE = "compile"
     ETIQUETTE = "etiquette"
+    REFUSED = "refused"
 
 
-# The last two are about the code at hand and about the harness. A fix from another task
-# does not cure them.
+# The others are about the code at hand, about the harness, and about what a person did not
+# allow. A fix from another task does not cure them.
 CURABLE = frozenset(
     {FailureKind.LINT, FailureKind.SHELL, FailureKind.PATH, FailureKind.TOOL}
 )
@@ -36,10 +37,6 @@ MAX_SIGNATURES = 20  # distinct issues of one report
 
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path", "filename", "file")
 HARNESS_TEXT = 400  # characters in which the harness says what it refuses
-_REFUSED = re.compile(
-    r"The user doesn't want to|\[Request interrupted|Permission to use [^\n]{0,400} denied"
-    r"|User (?:rejected|denied)|exec command rejected"
-)
 # The fixed texts with which a harness refuses a call.
 _ETIQUETTE = re.compile(
     r"has not been read yet|String to replace not found|matches of the string to replace"
@@ -109,7 +106,7 @@ _HOME = re.compile(r"(?:/(?:home|Users)/[^/]{1,100}|/root|[A-Za-z]:[\\/]Users[\\
 
 @dataclass(frozen=True)
 class FailureSignature:
-    """A failure as another task knows it again.
+    """A failure as another task knows it again: equal ones differ only in their values.
 
     `line` is the line that states the error, with its values. `issue` is what a linter
     found. `is_of_machine` says that the failure is a fact of one machine, and `is_telling`
@@ -117,8 +114,8 @@ class FailureSignature:
     """
 
     name: str
-    line: str
-    issue: ReportedIssue | None = None
+    line: str = field(compare=False)
+    issue: ReportedIssue | None = field(default=None, compare=False)
     is_of_machine: bool = False
     is_telling: bool = True
 
@@ -135,7 +132,7 @@ class FailedCall:
 
 
 def read(call: ToolCall, banners: Collection[str] = ()) -> FailedCall | None:
-    """Return the failure of a call; None if it succeeded or if a person refused it."""
+    """Return how a call failed; None if it worked."""
     kind = classify(call)
     if kind is None:
         return None
@@ -147,13 +144,13 @@ def read(call: ToolCall, banners: Collection[str] = ()) -> FailedCall | None:
 
 
 def classify(call: ToolCall) -> FailureKind | None:
-    """Return the class of a failure; None if the call succeeded or a person refused it.
+    """Return the class of a failure; None if the call worked.
 
     What a command printed decides too where another program hides its exit code, as
     `| tail` does.
     """
-    if is_refused(call):
-        return None
+    if refusals.is_refusal(call.result):
+        return FailureKind.REFUSED
     text = error_line.edges(call.result)
     if not (call.has_failed or _says_failure(call, text)):
         return None
@@ -163,11 +160,6 @@ def classify(call: ToolCall) -> FailureKind | None:
         return _classify_command(call.command, text)
     is_path = path_of(call) and _MISSING.search(text[:HARNESS_TEXT])
     return FailureKind.PATH if is_path else FailureKind.TOOL
-
-
-def is_refused(call: ToolCall) -> bool:
-    """Return whether a person refused the call, or interrupted it."""
-    return bool(_REFUSED.match(call.result))
 
 
 def path_of(call: ToolCall) -> str:

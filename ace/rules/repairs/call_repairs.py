@@ -65,7 +65,7 @@ def find(task: Task) -> list[Repair]:
     """Pair every distinct error with the first call that avoids the error."""
     latest: dict[tuple[str, int], Repair] = {}
     for call in task.calls:
-        if call.has_failed and not call.command and not _is_etiquette(call):
+        if call.has_failed and not call.command and not _is_of_harness(call):
             repair = _find_repair(task, call)
             if repair:
                 error = error_signature.mask_values(error_text(call))
@@ -73,9 +73,10 @@ def find(task: Task) -> list[Repair]:
     return list(latest.values())
 
 
-def _is_etiquette(call: ToolCall) -> bool:
-    """Whether the harness refused the call in its own fixed words, which every agent knows."""
-    return failed_call.classify(call) is FailureKind.ETIQUETTE
+def _is_of_harness(call: ToolCall) -> bool:
+    """Whether the harness or a person refused the call; the tool itself said nothing."""
+    kinds = (FailureKind.ETIQUETTE, FailureKind.REFUSED)
+    return failed_call.classify(call) in kinds
 
 
 def span(call: ToolCall, repair: Repair) -> tuple[int, int]:

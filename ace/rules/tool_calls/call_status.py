@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ace.rules.tool_calls import runner_reports, tool_kinds
+from ace.rules.tool_calls import refusals, runner_reports, tool_kinds
 
 # In characters. A report has its verdict at its beginning or at its end.
 HEAD = 2_000
@@ -75,10 +75,12 @@ def has_failed(
 ) -> bool | None:
     """Return whether the call failed, or None if nothing shows it.
 
-    The flags of the step decide first, then an error object in the result, then test
+    A call that a person refused has not worked, whatever its flags say. Else the flags of the step decide first, then an error object in the result, then test
     counts, then the words that report a failure. A flag of success says little about a pipe:
     `make test | tail` ends with the status of `tail`.
     """
+    if refusals.is_refusal(result):
+        return True
     failed = _read_flags(step)
     if failed is False and _hides_failure(name, arguments, result):
         return True

@@ -47,10 +47,23 @@ class TestTheClass:
     def test_a_text_that_is_read_is_no_failure(self):
         assert read(bash("cat build.log", "All steps:\nfatal: the build broke")) is None
 
-    def test_a_refused_call_is_no_failure(self):
-        words = "The user doesn't want to proceed with this tool use."
-
-        assert read(bash("rm -r build", words, failed=True)) is None
+    @pytest.mark.parametrize("failed", [True, False])
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "The user doesn't want to proceed with this tool use.",
+            "Permission to use Bash with command rm has been denied.",
+            "exec command rejected by user",
+            "aborted by user after 3.2s",
+            "[Operation Cancelled] Reason: User did not allow tool call",
+            "Error: Tool call cancelled by user.",
+            "User rejected the command",
+        ],
+    )
+    def test_a_refused_call_neither_worked_nor_failed(self, words, failed):
+        for call in (bash("rm -r build", words, failed), tool("drop", words, failed)):
+            assert read(call).kind == "refused"
+            assert read(call).signatures == ()
 
     @pytest.mark.parametrize(
         "call",
