@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
 
 from ace.rules.failures import (
     edits,
@@ -49,28 +51,65 @@ class TaskRepair:
     is_sayable: bool = True
 
 
+@dataclass(frozen=True)
+class _Step:
+    """A call of a task with what is read of it, each at most once.
+
+    `failed` is None if the call worked.
+    """
+
+    call: ToolCall
+    failed: FailedCall | None
+
+    @cached_property
+    def checks(self) -> frozenset[tuple[str, ...]]:
+        return shell_words.check_names(self.call.command)
+
+    @cached_property
+    def edits(self) -> tuple[Edit, ...]:
+        return tuple(edits.read(self.call))
+
+    @cached_property
+    def issues(self) -> frozenset[str]:
+        """Return the names of the issues that a linter reports in the result."""
+        found = lint_issues.read(error_line.edges(self.call.result))
+        return frozenset(issue.name for issue in found)
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """Return the masked lines of the result."""
+        return frozenset(
+            map(masks.mask_error, error_line.clean_lines(self.call.result))
+        )
+
+    @property
+    def is_refused(self) -> bool:
+        return self.failed is not None and self.failed.kind is FailureKind.REFUSED
+
+    def states(self, signature: FailureSignature) -> bool:
+        """Return whether the result states the error again, with whatever values."""
+        if self.failed and signature in self.failed.signatures:
+            return True
+        return masks.mask_error(signature.line) in self.lines
+
+
 def find(task: Task, banners: frozenset[str] = frozenset()) -> list[TaskRepair]:
     """Return the repairs of a task, in the order of its failures."""
-    failures = [failed_call.read(call, banners) for call in task.calls]
-    found: list[TaskRepair] = []
-    for failure in filter(None, failures):
-        if failure.kind in failed_call.CURABLE:
-            found += _find_of(failure, task.calls, failures)
-    return found[:MAX_REPAIRS]
+    steps = [_Step(call, failed_call.read(call, banners)) for call in task.calls]
+    found = (
+        _find_of(step.failed, steps)
+        for step in steps
+        if step.failed and step.failed.kind in failed_call.CURABLE
+    )
+    return list(islice(chain.from_iterable(found), MAX_REPAIRS))
 
 
-def _find_of(
-    failure: FailedCall,
-    calls: Sequence[ToolCall],
-    failures: Sequence[FailedCall | None],
-) -> Iterator[TaskRepair]:
+def _find_of(failure: FailedCall, steps: Sequence[_Step]) -> Iterator[TaskRepair]:
     at = failure.call.index + 1
     if failure.kind is FailureKind.LINT:
-        for signature in failure.signatures:
-            yield from _by_edit(failure, signature, calls[at : at + LINT_WINDOW])
+        yield from _by_edits(failure, steps[at - 1], steps[at : at + LINT_WINDOW])
         return
-    window = range(at, min(at + NEAR_WINDOW, len(calls)))
-    later = [(calls[index], failures[index]) for index in window]
+    later = steps[at : at + NEAR_WINDOW]
     for signature in failure.signatures:
         if failure.kind is FailureKind.SHELL:
             yield from _by_command(failure, signature, later)
@@ -80,18 +119,45 @@ def _find_of(
             yield from _by_arguments(failure, signature, later)
 
 
-def _by_edit(
-    failure: FailedCall, signature: FailureSignature, later: Sequence[ToolCall]
+def _by_edits(
+    failure: FailedCall, first: _Step, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
-    """Yield the edit of the code that the linter named, before the same check is clean."""
-    end = next((n for n, each in enumerate(later) if _is_clean(failure, each, signature)), None)  # fmt: skip
+    """Yield the edits of the code that the linter named, before the same check is clean."""
+    ends = _find_ends(failure, first, later)
+    for signature in failure.signatures:
+        if signature.name in ends:
+            yield from _by_edit(failure, signature, later[: ends[signature.name] + 1])
+
+
+def _find_ends(
+    failure: FailedCall, first: _Step, later: Sequence[_Step]
+) -> dict[str, int]:
+    """Return at which step the same check no longer reports an issue, by signature."""
+    names = {each.name: each.name.removeprefix("lint ") for each in failure.signatures}
+    ends: dict[str, int] = {}
+    for at, step in enumerate(later):
+        if step.is_refused or first.checks.isdisjoint(step.checks):
+            continue
+        gone = [each for each, name in names.items() if name not in step.issues]
+        for each in gone:
+            ends[each] = at
+            del names[each]
+        if not names:
+            break
+    return ends
+
+
+def _by_edit(
+    failure: FailedCall, signature: FailureSignature, until_clean: Sequence[_Step]
+) -> Iterator[TaskRepair]:
+    """Yield the edit of the code that the linter named, before the clean check."""
     issue = signature.issue
-    if end is None or issue is None:
+    if issue is None:
         return
     found = [
         edit
-        for call in later[:end]
-        for edit in edits.read(call)
+        for step in until_clean
+        for edit in step.edits
         if edit.is_in(issue.file) and issue.source in edit.old
     ]
     if not found:
@@ -105,22 +171,10 @@ def _by_edit(
         cure=Edit(chosen.path, before, after).kind,
         failed=before[:MAX_TEXT],
         worked=after[:MAX_TEXT],
-        fixed_index=later[end].index,
+        fixed_index=until_clean[-1].call.index,
         is_sayable=bool(issue.source and after.strip())
         and after.count("\n") < MAX_LINES,
     )
-
-
-def _is_clean(
-    failure: FailedCall, later: ToolCall, signature: FailureSignature
-) -> bool:
-    if not later.command:
-        return False
-    if not shell_words.is_same_check(failure.call.command, later.command):
-        return False
-    issues = lint_issues.read(error_line.edges(later.result))
-    name = signature.name.removeprefix("lint ")
-    return all(issue.name != name for issue in issues)
 
 
 def _changed_lines(edit: Edit, source: str) -> tuple[str, str]:
@@ -143,39 +197,36 @@ def _changed_lines(edit: Edit, source: str) -> tuple[str, str]:
     return "\n".join(old[start:end]), "\n".join(new[new_start:new_end])
 
 
-Later = Sequence[tuple[ToolCall, FailedCall | None]]
-
-
 def _by_command(
-    failure: FailedCall, signature: FailureSignature, later: Later
+    failure: FailedCall, signature: FailureSignature, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield the command most like the failing one that worked, and the tries before it."""
     command = failure.call.command
     tries = [
-        (call, failed)
-        for call, failed in later
-        if call.command and shell_words.is_same_program(command, call.command)
+        step
+        for step in later
+        if step.call.command and shell_words.is_same_program(command, step.call.command)
     ]
-    cures = [call for call, failed in tries if _has_cured(call, failed, signature)]
+    cures = [step.call for step in tries if _has_cured(step, signature)]
     best = max(
         cures, key=lambda call: masks.common_share(command, call.command), default=None
     )
     if best and masks.common_share(command, best.command) >= MIN_WORDS:
         yield _command_repair(failure, signature, best)
-    for call, failed in tries:
-        if failed and signature in failed.signatures:
-            repair = _command_repair(failure, signature, call, has_worked=False)
+    for step in tries:
+        if step.failed and step.states(signature):
+            repair = _command_repair(failure, signature, step.call, has_worked=False)
             if repair.cure:
                 yield repair
 
 
-def _has_cured(
-    call: ToolCall, failed: FailedCall | None, signature: FailureSignature
-) -> bool:
-    """Return whether a command worked, or failed only in the code that it checks."""
-    if failed is None:
-        return not call.has_failed
-    return failed.kind is FailureKind.COMPILE
+def _has_cured(step: _Step, signature: FailureSignature) -> bool:
+    """Return whether a command worked, or failed only in the code that it checks.
+
+    The error must be gone.
+    """
+    is_accepted = step.failed is None or step.failed.kind is FailureKind.COMPILE
+    return is_accepted and not step.states(signature)
 
 
 def _command_repair(
@@ -205,13 +256,13 @@ def _command_repair(
 
 
 def _by_path(
-    failure: FailedCall, signature: FailureSignature, later: Later
+    failure: FailedCall, signature: FailureSignature, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield the next file that the same tool found, relative to the folder of the call."""
     wanted = _relative(failed_call.path_of(failure.call), failure.call.cwd)
-    for call, failed in later:
-        path = failed_call.path_of(call)
-        if call.tool_name != failure.call.tool_name or not path or failed:
+    for step in later:
+        call, path = step.call, failed_call.path_of(step.call)
+        if call.tool_name != failure.call.tool_name or not path or step.failed:
             continue
         found = _relative(path, call.cwd)
         is_same_name = found.rpartition("/")[2] == wanted.rpartition("/")[2]
@@ -234,10 +285,11 @@ def _relative(path: str, cwd: str) -> str:
 
 
 def _by_arguments(
-    failure: FailedCall, signature: FailureSignature, later: Later
+    failure: FailedCall, signature: FailureSignature, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield the next call of the same tool that worked, named by its changed arguments."""
-    for call, failed in later:
+    for step in later:
+        call, failed = step.call, step.failed
         if call.tool_name != failure.call.tool_name:
             continue
         before, after = failure.call.arguments, call.arguments

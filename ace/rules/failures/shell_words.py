@@ -70,16 +70,15 @@ def _names(line: str, program: str) -> bool:
     return bool(program) and bool(re.search(rf"\b{re.escape(program)}\b", line))
 
 
-def is_same_check(one: str, other: str) -> bool:
-    """Return whether two commands run a program with the same subcommands: `make lint`."""
-    return not _check_names(one).isdisjoint(_check_names(other))
+def check_names(command: str) -> frozenset[tuple[str, ...]]:
+    """Return the programs of a command with their subcommands: `make lint`.
 
-
-def _check_names(command: str) -> set[tuple[str, ...]]:
-    return {
+    Two commands with a common one run the same check.
+    """
+    return frozenset(
         (one.program, *islice(filter(_NAME.fullmatch, one.words[1:]), 2))
         for one in speakers(command)
-    }
+    )
 
 
 def is_same_program(one: str, other: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from ace.rules import task as tasks
+from ace.rules.failures import cures, lint_issues
 from tests.ace.rules.failures.calls import bash, edit, find, tool
 
 REPORT = (
@@ -99,6 +101,37 @@ class TestCommands:
         assert (cured.has_worked, tried.has_worked) == (True, False)
         assert tried.added == ("-v",)
 
+    def test_a_command_that_a_person_refused_is_no_cure(self):
+        assert not find(
+            bash("deployctl push --env=prod", "unknown flag: --env"),
+            bash("deployctl push --target=prod", "exec command rejected by user"),
+        )
+
+    def test_an_error_with_other_values_came_back(self):
+        after = "curl: (28) Operation timed out after {} milliseconds with 0 bytes"
+        (tried,) = find(
+            bash(
+                "curl https://a.example --max-time 5", after.format(5001), failed=True
+            ),
+            bash("curl https://a.example --http1.1", after.format(5003), failed=True),
+        )
+
+        assert not tried.has_worked
+        assert "--http1.1" in tried.added
+
+    def test_failing_tests_are_no_cure_while_the_error_still_stands(self):
+        error = "error: unknown option '--brower=chrome'"
+        (tried,) = find(
+            bash("npm run e2e -- --brower=chrome", error, failed=True),
+            bash(
+                "npm run e2e -- --brower=chrome --retries=2; npm test",
+                f"{error}\nFAIL src/a.test.ts",
+                failed=True,
+            ),
+        )
+
+        assert not tried.has_worked
+
     def test_a_later_command_is_out_of_the_window(self):
         others = [tool("Read", "text", file_path="a.go") for _ in range(8)]
 
@@ -130,6 +163,29 @@ class TestEdits:
             edit("store/a.go", "defer f.Close()", "_ = f.Close()"),
             bash("mise run test", "ok"),
         )
+
+    def test_a_check_that_a_person_refused_is_not_clean(self):
+        assert not find(
+            bash("mise run lint", REPORT),
+            edit("store/a.go", "defer f.Close()", "_ = f.Close()"),
+            bash("mise run lint", "exec command rejected by user"),
+        )
+
+    def test_each_issue_is_cured_once_it_is_gone(self):
+        both = f"{REPORT}\nstore/b.go:9:1: missing comment (revive)\n\tfunc Open()"
+        repairs = find(
+            bash("mise run lint", both),
+            edit("store/b.go", "func Open()", "// Open opens.\nfunc Open()"),
+            bash("mise run lint", REPORT),
+            edit("store/a.go", "defer f.Close()", "_ = f.Close()"),
+            bash("mise run lint", "0 issues."),
+        )
+
+        assert [(each.failure.call.index, each.fixed_index) for each in repairs] == [
+            (0, 4),
+            (0, 2),
+            (2, 4),
+        ]
 
     def test_an_edit_elsewhere_in_the_file_is_no_cure(self):
         assert not find(
@@ -170,6 +226,25 @@ class TestPathsAndTools:
 
         assert not repair.is_sayable
 
+    def test_a_file_that_a_person_refused_is_not_found(self):
+        assert not find(
+            tool("Read", "File does not exist.", True, file_path="config/prod.env"),
+            tool(
+                "Read",
+                "The user doesn't want to proceed with this tool use.",
+                True,
+                file_path="deploy/prod.env",
+            ),
+        )
+
+    def test_a_call_that_a_person_refused_is_no_cure(self):
+        refusal = "[Operation Cancelled] Reason: User did not allow tool call"
+
+        assert not find(
+            tool("query", "Error: unknown parameter limit", True, table="a", limit=5),
+            tool("query", refusal, table="a", force=True),
+        )
+
     def test_arguments_that_were_added(self):
         (repair,) = find(
             tool("mcp__db__query", "Error: database is required", True, sql="select 1"),
@@ -180,6 +255,17 @@ class TestPathsAndTools:
 
 
 class TestAnyText:
+    def test_each_report_of_a_linter_is_read_once(self, monkeypatch):
+        issues = [f"a/b{n}.py:1:8: F{n:03} `os` imported but unused" for n in range(100, 140)]  # fmt: skip
+        calls = [bash("ruff check .", "\n".join(issues)) for _ in range(12)]
+        task = tasks.parse({"tool_usage": calls})
+        read, reports = lint_issues.read, []
+        monkeypatch.setattr(lint_issues, "read", lambda text: reports.append(text) or read(text))  # fmt: skip
+
+        assert cures.find(task) == []
+        # Once for its class, once for its signatures, and once for what is still reported.
+        assert len(reports) <= 3 * len(calls)
+
     def test_hostile_text_costs_little(self):
         texts = ["/a" * 40_000, "'" * 80_000, "(" * 80_000, "a_" * 40_000, "error: " * 12_000]  # fmt: skip
         texts += ["a:1:1: " * 12_000, "\n".join(["a/b.c:1:1: x (y)"] * 5_000)]
