@@ -704,11 +704,16 @@ class Conflict(models.Model):
 
 
 class Exposure(models.Model):
-    """An entry that an agent got, and whether the agent reported that it used the entry.
+    """An entry that an agent got, in which call, and how the agent then used it.
 
-    `run_id` is empty until the agent's next finished task is credited with the
-    exposure.
+    `run_id` and `used_as` are empty until the agent's next finished task is credited with
+    the exposure. The other uses are read from the calls of that task.
     """
+
+    class Use(models.TextChoices):
+        CITED = "cited", "the agent cited it"
+        COMMAND = "command", "the task ran a command or tool that it names"
+        FILE = "file", "the task touched a file that it names"
 
     class ExposureSource(models.TextChoices):
         RENDER = "render"
@@ -732,6 +737,11 @@ class Exposure(models.Model):
     # Cosine between the entry and the task; None if no task was named.
     relevance = models.FloatField(null=True, blank=True)
     was_cited = models.BooleanField(default=False)
+    used_as = models.CharField(
+        max_length=8, choices=Use, blank=True, default="", db_default=""
+    )
+    # The request that gave the entry to the agent.
+    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     at = models.DateTimeField(auto_now_add=True)
 
     objects = ProjectScopedQuerySet.as_manager()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ace.models import AceRun
+from ace.rules import task as tasks
 from playbook.models import PlaybookEntry
 from playbook.reading import exposures
 
@@ -19,6 +20,8 @@ def for_run(
 
     `injected_entries` and `cited_entries` are the entries that the request names.
     """
+    calls = tasks.parse(run.request).calls
+    links = run.memory.file_links.all() if run.memory else []
     exposures.credit(
         exposures.FinishedTask(
             run_id=run.pk,
@@ -28,5 +31,9 @@ def for_run(
             at=run.created_at,
             given_entries={entry.pk for entry in injected_entries},
             cited_entries={entry.pk for entry in cited_entries},
+            commands=[
+                text for call in calls for text in (call.command, call.tool_name)
+            ],
+            paths=[link.file.file_path for link in links],
         )
     )

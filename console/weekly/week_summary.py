@@ -12,7 +12,13 @@ from django.db.models import Count
 
 from common.caller import Caller
 from console.weeks import Week
-from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import (
+    Conflict,
+    Exposure,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
 from projects.models import Project
 
 MAX_CHANGES = 300  # only the newest changes of a week are summarised
@@ -50,6 +56,7 @@ class WeekSummary:
     lessons: Mapping[Kind, Sequence[WeekLesson]]
     contested: Sequence[WeekLesson] = ()
     conflicts: Sequence[Conflict] = field(default_factory=list)
+    given: Mapping[str, int] = field(default_factory=dict)
     is_cut: bool = False
 
     @property
@@ -62,7 +69,18 @@ class WeekSummary:
 
     @property
     def is_empty(self) -> bool:
-        return not any(self.counts.values())
+        return not any(self.counts.values()) and not self.given
+
+    @property
+    def use(self) -> str:
+        """A sentence about what agents were given; "" if they were given nothing."""
+        total = sum(self.given.values())
+        if not total:
+            return ""
+        ways = {use: self.given.get(use.value, 0) for use in Exposure.Use}
+        named = [f"{n:,} because {use.label}" for use, n in ways.items() if n]
+        used = f"{sum(ways.values()):,} were used: {'; '.join(named)}" if named else ""
+        return f"Agents were given rules {total:,} times; {used or 'none was used'}."
 
 
 def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
@@ -83,8 +101,18 @@ def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
         lessons,
         contested=_contested_lessons(votes, entries),
         conflicts=_conflicts(project, week, caller),
+        given=_count_uses(project, week, caller),
         is_cut=len(rules) > MAX_CHANGES,
     )
+
+
+def _count_uses(project: Project, week: Week, caller: Caller) -> dict[str, int]:
+    """Count what agents were given in the week, by how they used it."""
+    rows = Exposure.objects.visible_to(caller).filter(
+        project=project, at__gte=week.start, at__lt=week.end
+    )
+    counts = rows.order_by().values_list("used_as").annotate(n=Count("pk"))
+    return dict(counts)
 
 
 def _changes(project: Project, week: Week, caller: Caller) -> Any:

@@ -58,15 +58,16 @@ def exposures_panel(entry: PlaybookEntry, caller: Caller) -> Panel:
     use = exposures.count_use(entry)
     rows = Exposure.objects.visible_to(caller).filter(entry=entry)
     return panels.table(
-        f"Given to agents: {use.times_given:,}, used: {use.times_cited:,}",
-        ["When", "Agent", "By", "Relevance", "Used", "Run"],
+        f"Given to agents: {use.times_given:,}, used: {use.times_used:,}",
+        ["When", "Agent", "By", "Call", "Relevance", "Used", "Run"],
         (
             [
                 format_time(one.at),
                 short_text(one.agent_id, 60),
                 one.source,
+                short_text(one.request_id, 40),
                 "" if one.relevance is None else f"{one.relevance:.3f}",
-                "yes" if one.was_cited else "",
+                one.get_used_as_display() or ("cited" if one.was_cited else ""),
                 row_link(RUN, one.run_id),
             ]
             for one in rows[: MAX_EXPOSURES + 1]

@@ -89,6 +89,7 @@ class ExposureAdmin(EntryRowsAdmin):
         "run_display",
         "agent",
         "was_cited",
+        "used_as",
         "project_name",
         "when",
     ]
@@ -96,6 +97,7 @@ class ExposureAdmin(EntryRowsAdmin):
     list_filter = [
         ProjectFilter,
         choice_filter("was_cited", [(1, "yes"), (0, "no")], "cited"),
+        choice_filter("used_as", Exposure.Use.choices, "used"),
         exact_filter("agent_id", "agent"),
     ]
     search_fields = ["entry__label", "run_id", "entry_id"]
@@ -105,6 +107,8 @@ class ExposureAdmin(EntryRowsAdmin):
         "run_display",
         "agent",
         "was_cited",
+        "used_as",
+        "request_id",
         "project_name",
         "when",
     ]

@@ -5,6 +5,7 @@ An exposure changes no counter, and no revision records an exposure.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,29 +17,37 @@ from django.utils import timezone
 from access.models import ApiKey
 from common.caller import Caller
 from common.db import delete_in_batches, write
+from common.text import literals
 from playbook.models import Exposure, PlaybookEntry
+from playbook.rule_text.applicability import Surroundings, find_match, names_of
 from projects.models import Project
 
 Source = Exposure.ExposureSource
 # Exposures older than this are not credited to a task.
 CREDIT_WINDOW = timedelta(hours=24)
+_CODE = re.compile(r"`([^`\n]{2,200})`")
 # How long exposures without a task are kept (docs/limits.md).
 RETENTION = timedelta(days=90)
 
 
 @dataclass(frozen=True)
 class EntryUse:
-    """How often agents got an entry, and how often they reported that they used it."""
+    """How often agents got an entry, cited it, and used it in any way."""
 
     times_given: int
     times_cited: int
+    times_used: int
     last_given_at: datetime | None
     last_cited_at: datetime | None
 
 
 @dataclass(frozen=True)
 class FinishedTask:
-    """A finished task, with the entries that its request names as given and as cited."""
+    """A finished task, with the entries that its request names as given and as cited.
+
+    `commands` are the shell commands and the names of the tools that it called, and
+    `paths` the files that it touched.
+    """
 
     run_id: uuid.UUID
     project: Project
@@ -47,6 +56,8 @@ class FinishedTask:
     at: datetime
     given_entries: Collection[uuid.UUID]
     cited_entries: Collection[uuid.UUID]
+    commands: Collection[str] = ()
+    paths: Collection[str] = ()
 
 
 def resolve_agent(caller: Caller, agent_id: str) -> str:
@@ -79,6 +90,7 @@ def record(
             key_id=caller.key_id,
             source=source,
             relevance=similarity,
+            request_id=caller.request_id[:64],
         )
         for entry_id, similarity in relevance.items()
     )
@@ -110,6 +122,36 @@ def credit(task: FinishedTask) -> None:
     )
     if task.cited_entries:
         of_run.filter(entry__in=task.cited_entries).update(was_cited=True)
+    _note_uses(of_run, task)
+
+
+def _note_uses(of_run: QuerySet[Exposure], task: FinishedTask) -> None:
+    """Say of each exposure how the task used the entry, if it did."""
+    rows = list(of_run.filter(used_as="").select_related("entry"))
+    for row in rows:
+        row.used_as = find_use(row, task)
+    Exposure.objects.bulk_update([row for row in rows if row.used_as], ["used_as"])
+
+
+def find_use(row: Exposure, task: FinishedTask) -> str:
+    """Return how a task used an entry: cited, same command, same file, or "" for not."""
+    if row.was_cited:
+        return Exposure.Use.CITED
+    entry = row.entry
+    tools = {name.lower() for name in names_of(entry.applies_to, "tool")}
+    named = {" ".join(code.split()).lower() for code in _CODE.findall(entry.content)}
+    if any(_runs(command.lower(), tools | named) for command in task.commands):
+        return Exposure.Use.COMMAND
+    globs = [f"path:{name}" for name in names_of(entry.applies_to, "path")]
+    globs += [f"path:{path}" for path in literals.find_paths(entry.content)]
+    is_near = find_match(globs, Surroundings(paths=tuple(task.paths)))
+    return Exposure.Use.FILE if is_near else ""
+
+
+def _runs(command: str, names: Collection[str]) -> bool:
+    """Whether a command has one of the names or commands as whole words."""
+    words = f" {' '.join(command.split())} "
+    return any(f" {name} " in words for name in names if len(name) > 1)
 
 
 def _uncredited_rows(task: FinishedTask) -> QuerySet[Exposure]:
@@ -145,6 +187,7 @@ def count_use(entry: PlaybookEntry) -> EntryUse:
     found = entry.exposures.aggregate(
         times_given=Count("pk"),
         times_cited=Count("pk", filter=is_cited),
+        times_used=Count("pk", filter=is_cited | ~Q(used_as="")),
         last_given_at=Max("at"),
         last_cited_at=Max("at", filter=is_cited),
     )

@@ -15,7 +15,13 @@ from console import weeks
 from console.weekly import week_markdown, week_summary
 from playbook.history import votes
 from playbook.history.revision import Cause
-from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import (
+    Conflict,
+    Exposure,
+    PlaybookChange,
+    PlaybookDelta,
+    PlaybookEntry,
+)
 from playbook.proposals import person_edits
 from playbook.review import decide
 from tests.admin.conftest import HOSTILE, MARK
@@ -24,8 +30,8 @@ from tests.admin.test_playbook import TEXT, add, reword
 
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
-# sidebar; the project; changes, harmful votes, entries, deltas and conflicts.
-QUERIES = 11
+# sidebar; the project; changes, harmful votes, entries, deltas, conflicts and exposures.
+QUERIES = 12
 WEEKLY = reverse("console:weekly")
 
 
@@ -54,6 +60,21 @@ def a_proposal(project, **fields):
         "evidence": [{"field": "result", "start": 0, "end": 4, "quote": "Moor"}],
     }
     return PlaybookDelta.objects.create(project=project, **given | fields)
+
+
+class TestUse:
+    def test_it_says_what_agents_were_given_and_how_they_used_it(self, project, alice):
+        entry = add(project, alice, TEXT)
+        for used_as in ("file", "file", ""):
+            Exposure.objects.create(project=project, entry=entry, used_as=used_as)
+
+        found = this_week(project, alice)
+
+        assert found.use == (
+            "Agents were given rules 3 times; 2 were used: 2 because the task touched a "
+            "file that it names."
+        )
+        assert found.use in week_markdown.render_markdown(found, "alpha", str)
 
 
 class TestWhatWasLearned:

@@ -129,6 +129,41 @@ class TestCredit:
         assert not rows[other.pk].was_cited
         assert {row.source for row in rows.values()} == {"render"}
 
+    def test_it_says_how_the_task_used_each_entry(self, render, complete, write):
+        cited = write("Ask before you delete anything.")
+        of_command = write("Run `make lint` before you push.")
+        of_tool = write("Pass the id as a number.", applies_to=["tool:get_order"])
+        of_file = write("Keep src/auth.py free of globals.")
+        unused = write("Paint every harbour green.")
+        render()
+
+        complete(
+            cited_entry_ids=[cited.label],
+            tool_usage=[
+                {
+                    "tool_name": "Bash",
+                    "arguments": {"command": "cd app && make lint"},
+                    "result": "ok",
+                },
+                {"tool_name": "get_order", "arguments": {"id": 7}, "result": "7"},
+                {
+                    "tool_name": "Edit",
+                    "arguments": {"file_path": "src/auth.py", "old_string": "a"},
+                    "result": "ok",
+                },
+            ],
+        )
+
+        assert dict(Exposure.objects.values_list("entry_id", "used_as")) == {
+            cited.pk: "cited",
+            of_command.pk: "command",
+            of_tool.pk: "command",
+            of_file.pk: "file",
+            unused.pk: "",
+        }
+        assert exposures.count_use(of_file).times_used == 1
+        assert all(Exposure.objects.values_list("request_id", flat=True))
+
     def test_an_entry_that_only_the_agent_names_is_recorded_as_reported(
         self, complete, write
     ):
@@ -230,6 +265,7 @@ class TestUse:
         assert detail(entry)["use"] == {
             "times_given": 0,
             "times_cited": 0,
+            "times_used": 0,
             "last_given_at": None,
             "last_cited_at": None,
         }
@@ -240,6 +276,7 @@ class TestUse:
         use = detail(entry)["use"]
 
         assert (use["times_given"], use["times_cited"]) == (2, 1)
+        assert use["times_used"] == 1
         assert use["last_given_at"] > use["last_cited_at"]
 
 
