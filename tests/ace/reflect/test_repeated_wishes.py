@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from ace.models import AceRun, Observation
-from ace.reflect import reflector_phase
+from ace.reflect import reflector_phase, repeated_wishes
 from playbook.models import PlaybookDelta
 
 URL = "/api/v1/complete-task"
@@ -79,6 +81,39 @@ class TestSaidTwice:
         tellings = [contents(complete(goal)) for goal in (FIRST, AGAIN, FIRST)]
 
         assert tellings == [[], [LESSON], []]
+
+    def test_a_second_telling_in_the_same_session_is_no_lesson(self, complete):
+        tellings = [
+            contents(complete(goal, session_id="s1")) for goal in (FIRST, AGAIN)
+        ]
+
+        assert tellings == [[], []]
+
+    def test_who_insists_on_the_first_day_is_heard_on_the_second(self, complete):
+        days = [(FIRST, "s1"), (AGAIN, "s1"), (AGAIN, "s2"), (FIRST, "s3")]
+
+        tellings = [contents(complete(goal, session_id=day)) for goal, day in days]
+
+        assert tellings == [[], [], [LESSON], []]
+
+    def test_a_lesson_is_known_however_often_the_wish_was_told_since(
+        self, complete, monkeypatch
+    ):
+        monkeypatch.setattr(repeated_wishes, "MAX_COMPARED", 1)
+
+        tellings = [contents(complete(goal)) for goal in (FIRST, AGAIN, FIRST, FIRST)]
+
+        assert tellings == [[], [LESSON], [], []]
+
+    def test_two_sessions_that_end_together_are_stored_in_turn(self, complete):
+        with CaptureQueriesContext(connection) as queries:
+            complete(FIRST)
+
+        sql = [query["sql"] for query in queries]
+        stored = next(i for i, q in enumerate(sql) if 'INTO "ace_observation"' in q)
+        begun = max(i for i, q in enumerate(sql[:stored]) if "SAVEPOINT" in q[:9])
+        locks = [q for q in sql[begun:stored] if "FOR NO KEY UPDATE" in q]
+        assert any('"playbook_playbook"' in lock for lock in locks)
 
     def test_reflecting_again_gives_the_same(self, complete, alice):
         complete(FIRST)
