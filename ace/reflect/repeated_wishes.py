@@ -38,13 +38,9 @@ MAX_KNOWN, MAX_COMPARED = 300, 12
 
 @dataclass(frozen=True)
 class KnownWish:
-    """A wish of an earlier run, in the person's words.
-
-    `has_lesson` says whether this run proposed it as a lesson.
-    """
+    """A wish of an earlier run. `has_lesson` says whether this run proposed it as a lesson."""
 
     run_id: uuid.UUID
-    quote: str
     command: str
     objects: frozenset[str]
     has_lesson: bool = False
@@ -79,7 +75,8 @@ def _lesson(wish: Wish, quote: str, earlier: KnownWish) -> TaskLesson:
         evidence=(spans.make("wish", wish.field, wish.start, wish.end, quote),),
         signature=_signature(wish),
         confidence=CONFIDENCE,
-        reason=f'Run {earlier.run_id} had it before: "{earlier.quote}".',
+        # Without the words of that run, which a purge of its memory could not find here.
+        reason=f"Run {earlier.run_id} had it before.",
     )
 
 
@@ -138,7 +135,7 @@ def _earlier_wishes(run: AceRun, asked: Sequence[Wish]) -> list[KnownWish]:
 
 def _known_wish(run_id: uuid.UUID, seen: Mapping[str, Any]) -> KnownWish:
     command = str(seen["observed"])
-    return KnownWish(run_id, str(seen["quote"]), command, wishes.objects_of(command))
+    return KnownWish(run_id, command, wishes.objects_of(command))
 
 
 def _mark_lessons(run: AceRun, known: Sequence[KnownWish]) -> list[KnownWish]:

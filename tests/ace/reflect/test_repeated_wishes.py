@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from ace.models import AceRun, Observation
 from ace.reflect import reflector_phase, repeated_wishes
 from playbook.models import PlaybookDelta
+from tests.isolation.test_secrets_at_every_route import stored_in
 
 URL = "/api/v1/complete-task"
 # The provider of the tests gives texts with the same words near vectors.
@@ -56,7 +57,7 @@ class TestSaidTwice:
         assert kept.root_cause == "WISH"
         assert kept.seen["quote"] == FIRST
 
-    def test_a_second_telling_is_proposed_with_both_quotes(self, complete):
+    def test_a_second_telling_is_proposed_and_names_the_first(self, complete):
         first = complete(FIRST)
 
         second = complete(AGAIN)
@@ -65,7 +66,21 @@ class TestSaidTwice:
         delta = PlaybookDelta.objects.get()
         assert delta.status == PlaybookDelta.DeltaStatus.PENDING
         assert [quote["quote"] for quote in delta.evidence] == [AGAIN]
-        assert f'Run {first["run_id"]} had it before: "{FIRST}"' in delta.reason
+        assert delta.reason.endswith(f" Run {first['run_id']} had it before.")
+
+    def test_a_purge_of_the_first_leaves_its_words_nowhere(self, complete, alice_api):
+        first = complete(FIRST)
+        complete(AGAIN)
+        assert "ace_observation" in stored_in(FIRST)
+
+        purged = alice_api.post(
+            "/api/v1/purge",
+            {"project": "alpha", "reason": "Asked.", "ids": [first["memory_id"]]},
+        )
+
+        assert purged.status_code == 200, purged.content
+        assert stored_in(FIRST) == []
+        assert PlaybookDelta.objects.get().content == LESSON
 
     def test_it_is_never_live_without_a_person(self, complete, project):
         project.settings = {**project.settings, "policy": "auto"}
