@@ -19,7 +19,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from access import idempotency
-from access.restored_caller import restore_caller
 from ace import episode, executor, feedback_source
 from ace.curate import curator_phase
 from ace.episode import EpisodeSource
@@ -28,6 +27,7 @@ from ace.models import AceRun
 from ace.reflect import cited_entries, reflector_phase
 from ace.rules import task as tasks
 from ace.rules.outcome import task_outcome
+from ace.sender import caller_of
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
@@ -354,18 +354,6 @@ def _mark_running(run: AceRun) -> bool:
     updated = unfinished.update(state=AceRun.RunState.RUNNING, finished_at=None)
     run.refresh_from_db()
     return bool(updated)
-
-
-def caller_of(run: AceRun) -> Caller:
-    """Return a caller who continues the run as its sender, with what the sender may."""
-    return restore_caller(
-        run.project_id,
-        name=run.actor,
-        key_id=run.key_id,
-        account_id=run.account_id,
-        agent_id=run.agent_id,
-        is_attested=run.is_attested,
-    )
 
 
 @runner.handler(KIND, attempts=ATTEMPTS)

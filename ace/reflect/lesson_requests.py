@@ -18,6 +18,7 @@ from ace.rules import lesson_gaps
 from ace.rules.failures.cures import TaskRepair
 from ace.rules.lesson_gaps import GapKind, LessonGap
 from ace.rules.task import Task
+from ace.sender import caller_of
 from common.db import write
 from memories.queries import as_visible_as
 from playbook.proposals import observed_lesson
@@ -61,7 +62,8 @@ def store(
         return
     answered = _find_answered(run, gaps)
     open_gaps = [gap for gap in gaps.values() if gap.signature not in answered]
-    repeated = _find_repeated(run, [gap.signature for gap in open_gaps])
+    failures = [gap for gap in open_gaps if gap.kind is not GapKind.CORRECTION]
+    repeated = _find_repeated(run, [gap.signature for gap in failures])
     open_gaps.sort(key=lambda gap: _rank(gap, repeated))
     _insert([_row(run, task, gap, repeated) for gap in open_gaps[:MAX_REQUESTS]])
 
@@ -100,15 +102,17 @@ def _rows_of(run: AceRun) -> list[Observation]:
 def _find_answered(run: AceRun, signatures: Collection[str]) -> set[str]:
     """Return the signatures about which a lesson of an earlier run is known."""
     asked = _earlier(run, signatures).values("run_id")
-    return observed_lesson.find_answered(asked, signatures)
+    return observed_lesson.find_settled(asked, signatures, caller_of(run))
 
 
 def _find_repeated(run: AceRun, signatures: Collection[str]) -> set[str]:
     """Return the signatures of the errors that an earlier run had too."""
-    if not signatures:
-        return set()
-    rows = _earlier(run, signatures).order_by().values_list("signature", flat=True)
-    return set(rows.distinct())
+    # One row of each is enough: a common error has a row per run.
+    one_each = [
+        _earlier(run, [each]).order_by().values_list("signature", flat=True)[:1]
+        for each in signatures
+    ]
+    return set(one_each[0].union(*one_each[1:], all=True)) if one_each else set()
 
 
 def _earlier(run: AceRun, signatures: Iterable[str]) -> QuerySet[Observation]:

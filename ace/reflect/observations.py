@@ -16,11 +16,12 @@ from ace.rules.evidence import Evidence
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson
 from ace.rules.unresolved_errors import UnresolvedError
+from ace.sender import caller_of
 from common.db import write
 from memories.queries import as_visible_as
 from playbook.history import revision
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import proposed_change
+from playbook.proposals import observed_lesson, proposed_change
 from playbook.proposals.proposed_change import (
     OBSERVED_SIGNATURE,
     Operation,
@@ -102,22 +103,25 @@ def _known_signatures(run: AceRun, earlier: Mapping[str, EarlierRuns]) -> set[st
     """Return the signatures of errors for which an entry is active or a proposal waits.
 
     Such an error gets no new lesson, because a repeated error is not a vote for the
-    entry, and another run may say the same in other words.
+    entry, and another run may say the same in other words. What another person's agent
+    wrote about it counts only when it is in force.
     """
     if not earlier:
         return set()
-    names = {f"seen|{key}": key for key in earlier}
-    names |= {f"{OBSERVED_SIGNATURE}{key}": key for key in earlier}
+    by_rules = {f"seen|{key}": key for key in earlier}
+    by_agents = {f"{OBSERVED_SIGNATURE}{key}": key for key in earlier}
     rows = Observation.objects.filter(project=run.project, signature__in=list(earlier))
+    of_agents = Q(payload__signature__in=list(by_agents))
     deltas = PlaybookDelta.objects.filter(
+        Q(payload__signature__in=list(by_rules))
+        | of_agents & observed_lesson.match_settled(caller_of(run)),
+        Q(entry__status=PlaybookEntry.EntryStatus.ACTIVE)
+        | Q(status=PlaybookDelta.DeltaStatus.PENDING),
         project=run.project,
         run_id__in=rows.exclude(run=run).values("run_id"),
-        payload__signature__in=list(names),
-    ).filter(
-        Q(entry__status=PlaybookEntry.EntryStatus.ACTIVE)
-        | Q(status=PlaybookDelta.DeltaStatus.PENDING)
     )
     found = deltas.values_list("payload__signature", flat=True)
+    names = by_rules | by_agents
     return {names[str(signature)] for signature in found}
 
 

@@ -10,8 +10,9 @@ from ace.rules import evidence as spans
 from ace.rules import foreign_text
 from ace.rules import task as tasks
 from ace.rules.repairs import supply
+from ace.sender import caller_of
 from common import errors
-from common.caller import Caller
+from common.caller import Caller, Role
 from memories.models import Memory
 from playbook.proposals import observed_lesson
 from playbook.proposals.observed_lesson import ObservedEvidence
@@ -23,13 +24,16 @@ from projects.models import Project
 def find(
     project: Project, observation_id: uuid.UUID, text: str, caller: Caller
 ) -> ObservedEvidence:
-    """Return what the observation shows; raise NotFound if the caller sees no such one."""
+    """Return what the observation shows; raise NotFound if it was not put to the caller.
+
+    It was put to the person whose task it is of. A curator may answer it too.
+    """
     readable = Memory.objects.visible_to(caller).readable().values("pk")
     rows = Observation.objects.visible_to(caller).filter(
         project=project, seen__has_key=KEY, run__memory__in=readable
     )
     found = rows.select_related("run").filter(pk=observation_id).first()
-    if found is None:
+    if found is None or not _may_answer(found.run, caller):
         raise errors.NotFound(
             f"There is no observation {observation_id} in this project."
         )
@@ -52,3 +56,8 @@ def find(
         foreign=foreign_text.find_origins(task).describe(task, text, read),
         supply=supply.of_lesson(task, text),
     )
+
+
+def _may_answer(run: AceRun, caller: Caller) -> bool:
+    is_own = bool(caller.own_names & caller_of(run).own_names)
+    return is_own or caller.may(Role.CURATOR, run.project_id)

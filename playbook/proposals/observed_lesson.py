@@ -20,7 +20,12 @@ from common.db import write
 from playbook.history.revision import lock_playbook
 from playbook.models import PlaybookDelta
 from playbook.proposals import submission
-from playbook.proposals.proposed_change import OBSERVED_SIGNATURE, Proposal, Quote
+from playbook.proposals.proposed_change import (
+    OBSERVED_SIGNATURE,
+    WRITES_TEXT,
+    Proposal,
+    Quote,
+)
 from playbook.proposals.submission import PreparedProposals
 from projects.models import Project
 
@@ -106,8 +111,33 @@ def _refuse_second(proposal: Proposal) -> None:
 
 def find_answered(runs: Any, signatures: Iterable[str]) -> set[str]:
     """Return those of the signatures of observations of the runs that have a lesson."""
-    names = [f"{OBSERVED_SIGNATURE}{each}" for each in signatures]
-    found = _answers(runs, names).values_list("payload__signature", flat=True)
+    return _signatures(_answers(runs, _names(signatures)))
+
+
+def find_settled(runs: Any, signatures: Iterable[str], caller: Caller) -> set[str]:
+    """Return those of the signatures about which the caller's agents need not be asked."""
+    return _signatures(_answers(runs, _names(signatures)).filter(match_settled(caller)))
+
+
+def match_settled(caller: Caller) -> Q:
+    """Match the lessons that settle an observation for the caller.
+
+    A lesson that waits or was rejected, or that is only a vote, settles it for the person
+    who wrote it: one key could otherwise silence the question for everybody.
+    """
+    wrote_entry = Q(
+        operation__in=WRITES_TEXT,
+        status__in=[*PlaybookDelta.IN_FORCE, PlaybookDelta.DeltaStatus.REVERTED],
+    )
+    return wrote_entry | Q(person__in=caller.own_names)
+
+
+def _names(signatures: Iterable[str]) -> list[str]:
+    return [f"{OBSERVED_SIGNATURE}{each}" for each in signatures]
+
+
+def _signatures(deltas: QuerySet[PlaybookDelta]) -> set[str]:
+    found = deltas.values_list("payload__signature", flat=True)
     return {str(name).removeprefix(OBSERVED_SIGNATURE) for name in found}
 
 

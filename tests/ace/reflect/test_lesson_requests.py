@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from ace.models import Observation
+from common.caller import Role
 from memories.models import Memory
 from playbook.models import PlaybookDelta
 from tests.ace.reflect.test_observations import booking
@@ -246,6 +247,66 @@ class TestWhoseObservation:
         )
 
         assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+    def test_one_of_another_persons_task_is_not_found_but_by_a_curator(
+        self, complete, answer, bob_api, client_of, project
+    ):
+        [asked] = complete(api=bob_api)["reflect"]
+        writer = client_of(project, role=Role.WRITER)
+        curator = client_of(project, role=Role.CURATOR)
+
+        refused = answer(asked["observation_id"], api=writer)
+
+        assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
+        assert answer(asked["observation_id"], api=curator).status_code == 201
+
+    def test_another_key_of_the_person_may_answer(
+        self, complete, answer, client_of, project
+    ):
+        first = client_of(project, role=Role.WRITER, user_id="dana")
+        second = client_of(project, role=Role.WRITER, user_id="dana")
+        [asked] = complete(api=first)["reflect"]
+
+        assert answer(asked["observation_id"], api=second).status_code == 201
+
+    @pytest.mark.parametrize("is_rejected", [False, True])
+    def test_a_lesson_that_waits_or_was_rejected_silences_only_its_own_person(
+        self, complete, answer, bob_api, client_of, project, alice_api, is_rejected
+    ):
+        mallory_api = client_of(project, role=Role.WRITER)
+        [asked] = complete(api=mallory_api)["reflect"]
+        delta = answer(asked["observation_id"], api=mallory_api).json()
+        assert delta["status"] == "pending"
+        if is_rejected:
+            rejected = alice_api.post(
+                f"{DELTAS}/{delta['id']}/reject", {"reason": "No."}
+            )
+            assert rejected.status_code == 200, rejected.content
+
+        assert complete(api=mallory_api)["reflect"] == []
+        assert kinds(complete(api=bob_api)) == ["repeated_error"]
+
+    def test_a_lesson_that_waits_holds_back_the_rules_only_for_its_own_person(
+        self, complete, answer, bob_api, client_of, project
+    ):
+        mallory_api = client_of(project, role=Role.WRITER)
+        [call] = booking()["tool_usage"]
+        [asked] = complete(call, api=mallory_api)["reflect"]
+        delta = answer(asked["observation_id"], api=mallory_api).json()
+        assert delta["status"] == "pending", delta
+
+        assert complete(call, api=mallory_api)["lessons"] == []
+        assert complete(call, api=bob_api)["lessons"]
+
+    def test_a_lesson_in_force_settles_the_question_for_all(
+        self, complete, answer, bob_api, alice_api
+    ):
+        [asked] = complete(api=bob_api)["reflect"]
+        delta = answer(asked["observation_id"], api=bob_api).json()
+        accepted = alice_api.post(f"{DELTAS}/{delta['id']}/accept", {})
+        assert accepted.status_code == 200, accepted.content
+
+        assert complete()["reflect"] == []
 
     def test_one_of_a_purged_memory_is_not_found(self, complete, answer, alice_api):
         result = complete()
