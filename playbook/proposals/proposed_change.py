@@ -54,6 +54,8 @@ class Quote:
 # requests that a second session repeats (`ace.reflect.repeated_wishes`), and of lessons that
 # an agent writes about an observation (`playbook.proposals.observed_lesson`).
 FACT_SIGNATURE, WISH_SIGNATURE, OBSERVED_SIGNATURE = "fact|", "wish|", "observed|"
+ADVICE_SIGNATURE = "advice|"
+PRINTED_SOURCES = frozenset({"test", "environment"})
 
 
 @dataclass(frozen=True)
@@ -135,11 +137,18 @@ class Proposal:
 
     @property
     def is_mentioned_only(self) -> bool:
-        """Whether nobody said it as a rule: a fact mentioned in passing, a repeated request."""
+        """Whether nobody said it as a rule.
+
+        It is a fact mentioned in passing, a repeated request, or a sentence that a test or the
+        environment printed: whoever can print into a log must not write rules.
+        """
         is_feedback = any(quote.field == "feedback" for quote in self.evidence)
         is_fact = self.signature.startswith(FACT_SIGNATURE)
-        return self.signature.startswith(WISH_SIGNATURE) or (
-            is_fact and not is_feedback
+        is_sentence = is_fact or self.signature.startswith(ADVICE_SIGNATURE)
+        return (
+            self.signature.startswith(WISH_SIGNATURE)
+            or (is_fact and not is_feedback)
+            or (is_sentence and self.feedback_source in PRINTED_SOURCES)
         )
 
     @property

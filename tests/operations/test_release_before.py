@@ -33,8 +33,18 @@ TABLES = {"projects", "memories", "playbook", "ace", "search", "inference", "job
 MESSAGES = {message["headers"]["task"]: message for message in BEFORE["messages"]}
 # The apps whose rows a deleted project had not at the time of that release.
 NEW_REMOVERS = 1
-# That release observed, too, that a task changed files and ran no check.
-OBSERVED_NO_CHECK = {"ace": 1, "resume a run": 1}
+# That release observed, too, that a task changed files and ran no check; and it applied what
+# the output of a test advised, which waits for a person now.
+NO_CHECK = {"ace_observation": 1}
+ADVICE_OF_TEST = dict.fromkeys(
+    ("playbook_playbookentry", "playbook_support", "playbook_entryvector"), 1
+) | {"playbook_playbookchange": 2}
+FEWER_ROWS = {
+    "ace": NO_CHECK | ADVICE_OF_TEST,
+    "ace, reflected": ADVICE_OF_TEST,
+    "resume a run": NO_CHECK | ADVICE_OF_TEST,
+    "resume a run after its reflection": ADVICE_OF_TEST,
+}
 LISTS = [route for route in BEFORE["answers"] if "{}" not in route]
 ROWS = {
     "memories.memory": ("memories/{}", "memories/{}/history"),
@@ -111,11 +121,9 @@ def outcome(job):
 
 
 def rows_now(name, rows):
-    """Return the rows that a job or an act of then adds without what is observed no more."""
-    fewer = OBSERVED_NO_CHECK.get(name, 0)
-    return rows | (
-        {"ace_observation": rows["ace_observation"] - fewer} if fewer else {}
-    )
+    """Return how many rows a job or an act of then adds to each table in this release."""
+    fewer = FEWER_ROWS.get(name, {})
+    return {table: count - fewer.get(table, 0) for table, count in rows.items()}
 
 
 def shape_of(value):

@@ -32,6 +32,13 @@ _REFUSED = re.compile(
     r"|must|invalid|unsupported|not one of|expected)\b",
     re.IGNORECASE,
 )
+# An error about the values that an argument takes, and not about how things are now.
+_NAMES_VALUES = re.compile(
+    r"\b(?:must (?:be|have)|one of|expect(?:s|ed)|(?:valid|allowed|known|possible|supported)"
+    r" (?:values?|options?|choices?)|options are|choose from|invalid|unsupported"
+    r"|not (?:a )?(?:valid|allowed|accepted|supported|permitted))\b",
+    re.IGNORECASE,
+)
 _NUMBER_KEYS = word_tables.read("number_arguments")
 # A member of a closed set, not the name of a thing.
 _WORD = re.compile(
@@ -183,7 +190,7 @@ def _choose_value(task: Task, repair: Repair) -> Remedy | None:
     ):
         return None
     error = call_repairs.error_text(repair.failed_call)
-    is_refused = _REFUSED.search(error) or (
+    is_refused = _NAMES_VALUES.search(error) or (
         _UNKNOWN_VALUE.search(error) and _is_offered(repair)
     )
     if _SENSITIVE.search(change.key) or not is_refused:

@@ -1,8 +1,8 @@
 """Pair a failed shell command with the command that cured it, and name the change.
 
-Only a change of the command itself is a repair: another program, a flag that the program
-complained about or asked for, or a quoted argument. Other paths, names and values are other
-questions.
+Only a change of the command itself is a repair: a flag that the program complained about or
+asked for, or a quoted argument. Other paths, names and values are other questions, and a
+program that is not there is a fact of one machine.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ WINDOW = 8
 SAME_QUESTION = 0.5
 MAX_COMMAND, MAX_RESULT = 4_000, 4_000
 MAX_SUBCOMMANDS = 2
+MIN_WORD = 4  # letters
 
 _COMPLAINT = re.compile(
     r"^[^\n]{0,160}?(?:\b(?:unknown|unrecogni[sz]ed|unsupported|illegal|invalid|unexpected"
@@ -36,7 +37,6 @@ _COMPLAINT = re.compile(
     r"|is not installed|externally-managed)[^\n]{0,160}",
     re.IGNORECASE | re.MULTILINE,
 )
-_UNKNOWN_PROGRAM = re.compile(r"command not found|is not recognized", re.IGNORECASE)
 _ASKS = re.compile(r"missing|requir|need|expect|must be|no upstream", re.IGNORECASE)
 _QUOTING = re.compile(r"no matches found|parse error|quoted|unmatched", re.IGNORECASE)
 # Assignments, options and addresses that contain a password or a token.
@@ -129,8 +129,7 @@ def _change(
 ) -> str:
     """Return what to do, or "" if the change does not answer the complaint."""
     if old.program != new.program:
-        named = _names(complaint, old.program) and _UNKNOWN_PROGRAM.search(complaint)
-        return f"use `{new.program}` instead of `{old.program}`" if named else ""
+        return ""
     gone = [flag for flag in _flags(old) if flag not in _flags(new)]
     added = [flag for flag in _flags(new) if flag not in _flags(old)]
     refused = next((flag for flag in gone if _names(complaint, flag)), "")
@@ -138,7 +137,9 @@ def _change(
         return f"use `{added[0]}` instead of `{refused}`"
     if refused:
         return f"do not pass `{refused}`"
-    if added and not gone and (_ASKS.search(complaint) or added[0] in complaint):
+    is_whole = _others(old) == _others(new)
+    is_asked = _ASKS.search(complaint) and (is_whole or _is_about(complaint, added))
+    if added and not gone and (is_asked or _names(complaint, added[0])):
         return f"pass `{added[0]}`"
     return _quote_change(failed, fixed, new) if _QUOTING.search(complaint) else ""
 
@@ -154,6 +155,13 @@ def _others(simple: SimpleCommand) -> list[str]:
 
 def _names(complaint: str, word: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", complaint) is not None
+
+
+def _is_about(complaint: str, flags: Sequence[str]) -> bool:
+    """Whether a word of the first flag is in the complaint, as in "no upstream branch"."""
+    known = complaint.lower()
+    words = flags[0].strip("-").lower().split("-") if flags else []
+    return any(len(word) >= MIN_WORD and word in known for word in words)
 
 
 def _quote_change(failed: ToolCall, fixed: ToolCall, new: SimpleCommand) -> str:

@@ -29,10 +29,10 @@ _CHECK_TASK = re.compile(
 )
 # Every agent tests and builds before it finishes.
 _PLAIN_TASKS = frozenset({"test", "tests", "build"})
-# A flag with a value, before anything that narrows the check.
+# A flag with a value that widens a check or chooses its kind. Others may narrow it.
 _GIVEN_FLAG = re.compile(
     r"[a-z][\w.-]{1,30}(?: [a-z][\w-]{1,20}){0,2} "
-    r"--?(?!run|count|timeout|v|k|m|n|p|json|bench|cover)[a-z][\w-]{1,30}=[\w./,-]{1,40}(?= |$)"
+    r"--?(?:tags|features|config|profile|settings|env|mode|all[\w-]{0,20})=[\w./,-]{1,40}(?= |$)"
 )
 
 
@@ -51,11 +51,15 @@ def project_check(text: str) -> str:
     """Return the one check in a command that the project itself defines, or "".
 
     It is the task of a runner (`make lint`, `npm run test:e2e`) or a test program with a flag
-    that nobody guesses (`go test -tags=integration`). What narrows the check is left out. A
-    command with several checks does not say which one failed.
+    that nobody guesses (`go test -tags=integration`). A command with several checks, or with
+    other programs than such that only read, does not say which one failed.
     """
-    checks = [_project_check(simple) for simple in shell_commands.parse(text)]
-    found = [check for check in checks if check]
+    found = []
+    for simple in shell_commands.parse(text):
+        if check := _project_check(simple):
+            found.append(check)
+        elif not _only_reads(simple):
+            return ""
     is_plain = found and found[0].rpartition(" ")[2] in _PLAIN_TASKS
     return found[0] if len(found) == 1 and not is_plain else ""
 

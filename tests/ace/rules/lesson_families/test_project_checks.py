@@ -66,6 +66,9 @@ class TestProjectChecks:
             # Nobody knows which of the two failed.
             [bash("make lint && make test", "bad", failed=True), EDIT, bash("make test", "1 passed")],
             [bash("make lint && make test", "bad", failed=True), EDIT, bash("make lint", "0 offenses")],
+            [bash("make lint; pip install acme", "bad", failed=True), EDIT, bash("make lint; pip install acme", "ok")],
+            # A part of the tests.
+            [bash("gradle test --tests=a.B", "1 failed", failed=True), EDIT, bash("gradle test --tests=a.B", "ok")],
             # Every agent tests.
             [bash("mise run test", "1 failed", failed=True), EDIT, bash("mise run test", "1 passed")],
             # A task of the runner that checks nothing.

@@ -192,17 +192,6 @@ class TestHarness:
 
 
 class TestCommands:
-    def test_a_program_under_another_name(self):
-        found = contents(
-            bash("python manage.py check", "bash: python: command not found"),
-            bash("python3 manage.py check", "System check identified no issues"),
-        )
-
-        assert found == [
-            "When running `python`, use `python3` instead of `python`: "
-            '"python: command not found".'
-        ]
-
     def test_a_flag_that_the_program_does_not_know(self):
         found = contents(
             bash("cd app && hub pr view 7 --changed 2>&1 | head", "unknown flag: --changed\n\nUsage: hub pr view [flags]"),
@@ -248,14 +237,6 @@ class TestCommands:
 
         assert "When running `golangci-lint run`, do not pass `--form`" in found[0]
 
-    def test_a_program_that_is_not_there(self):
-        found = contents(
-            bash("rg login src", "bash: rg: command not found"),
-            bash("grep -rn login src", "src/a.py:3:login"),
-        )
-
-        assert "use `grep` instead of `rg`" in found[0]
-
     def test_a_password_in_a_command_is_never_the_lesson(self):
         found = contents(
             bash("bin/load --all", "usage: load\nload: error: missing option --url"),
@@ -282,6 +263,14 @@ class TestCommands:
             ("ls src", "ls: src: No such file or directory", "ls lib"),
             ("submit flag{a}", "Wrong flag!", "submit flag{b}"),
             ("cat a.py", "cat: a.py: No such file or directory", "cat b.py"),
+            # What a machine has is a fact of that machine.
+            ("sed -i s/a/b/ x", "sed: command not found", "gsed -i s/a/b/ x"),
+            # The operand was missing, and not the flag.
+            (
+                "kubectl logs",
+                "error: POD is a required argument",
+                "kubectl logs api -n dev",
+            ),
         ],
     )
     def test_another_question_is_no_repair(self, first, error, second):
@@ -318,6 +307,8 @@ class TestAbstaining:
             ({"order_id": "W1234"}, "order not found", {"order_id": "W9876"}),
             ({"seat": "HAT290", "n": 1}, "not enough seats on HAT290", {"seat": "HAT271", "n": 1}),
             ({"card": "gift_12", "cabin": "a"}, "gift card balance is too low", {"card": "gift_12", "cabin": "b"}),
+            ({"cabin": "business", "n": 1}, "only economy seats are left", {"cabin": "economy", "n": 1}),
+            ({"status": "delivered", "n": 1}, "cannot be delivered before it was shipped", {"status": "shipped", "n": 1}),
             ({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, "bad", {"a": 6, "b": 7, "c": 8, "d": 9, "e": 0}),
         ],
     )  # fmt: skip
