@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -21,6 +22,8 @@ from psycopg import sql
 
 # A run drops what a killed run has left. It keeps databases of KEPT.
 PREFIX, KEPT = "benchmark_run_", "benchmark_kept_"
+# The end of the name of the second database that a run may have.
+SECOND = "_second"
 # The number of databases of a Redis server, if the server does not say.
 REDIS_DATABASES = 16
 # The command that made a database holds this lock of the served one until its end.
@@ -55,9 +58,29 @@ def create(*, keep: bool) -> Iterator[OwnDatabase]:
             _drop(name)
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Run a command of manage.py; raises CalledProcessError."""
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
+@contextmanager
+def create_for(tree: Path) -> Iterator[OwnDatabase]:
+    """Create a second database, migrated by another checkout; drop it after the block.
+
+    The lock of the first one protects it too.
+    """
+    name = f"{connection.settings_dict['NAME']}{SECOND}"
+    _execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    try:
+        own = OwnDatabase(name, _environment(name))
+        run(["migrate", "--verbosity", "0"], own.environment, tree)
+        yield own
+    finally:
+        _drop(name)
+
+
+def run(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    tree: Path = settings.BASE_DIR,
+) -> None:
+    """Run a command of manage.py of a checkout; raises CalledProcessError."""
+    command = [sys.executable, str(tree / "manage.py"), *arguments]
     with subprocess.Popen(command, env=environment) as process:
         try:
             code = process.wait()
@@ -104,7 +127,7 @@ def _drop_left_overs() -> None:
 def _lock(name: str) -> bool:
     """Return whether no other command uses the database, and keep others from dropping it."""
     with connection.cursor() as cursor:
-        cursor.execute(LOCK, [name])
+        cursor.execute(LOCK, [name.removesuffix(SECOND)])
         (is_mine,) = cursor.fetchone()
     return bool(is_mine)
 

@@ -30,6 +30,7 @@ from benchmarks.measures import (
     semantic_recall,
     session_fixes,
     session_memory,
+    task_cost,
     write_rate,
 )
 from benchmarks.options import BenchmarkOptions
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "learning": learning_curve,
     "lessons": lesson_families,
     "growth": playbook_size,
+    "cost": task_cost,
     "recall": semantic_recall,
     "latency": search_latency,
     "scale": search_scale,
