@@ -106,7 +106,7 @@ def tag_words(tag: str) -> str:
 
 
 class TagAnswerer:
-    """Answers with the tag that an entry names.
+    """Answers on the rules alone, with the tag that an entry names.
 
     If no entry names a tag, the answer is the tag whose name is nearest to the
     question.
@@ -119,6 +119,7 @@ class TagAnswerer:
         self.project = project
         vectors = active_model.get().embed([tag_words(tag) for tag in tags])
         self._vectors = dict(zip(tags, vectors, strict=True))
+        self._question_vectors: dict[FinerQuestion, Sequence[float]] = {}
         self._nearest: dict[FinerQuestion, str] = {}
 
     def answer(self, question: FinerQuestion) -> TagAnswer:
@@ -130,10 +131,19 @@ class TagAnswerer:
 
     def without_playbook(self, question: FinerQuestion) -> str:
         if question not in self._nearest:
-            text = f"{question.entity}: {question.sentence}"
-            (vector,) = active_model.get().embed([text])
+            vector = self.embed(question)
             self._nearest[question] = _nearest(vector, self._vectors)
         return self._nearest[question]
+
+    def is_tag(self, name: str) -> bool:
+        return name in self._vectors
+
+    def embed(self, question: FinerQuestion) -> Sequence[float]:
+        """Return the vector of the entity and its sentence."""
+        if question not in self._question_vectors:
+            text = f"{question.entity}: {question.sentence}"
+            (self._question_vectors[question],) = active_model.get().embed([text])
+        return self._question_vectors[question]
 
     def _choose_entry(
         self, question: FinerQuestion

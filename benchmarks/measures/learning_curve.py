@@ -16,6 +16,7 @@ from typing import Any
 
 from ace import run as runs
 from benchmarks.datasets import finer_questions
+from benchmarks.datasets.finer_answers import ContextAnswerer, ExampleVote
 from benchmarks.datasets.finer_questions import (
     FinerQuestion,
     FinerQuestions,
@@ -41,9 +42,14 @@ CHECKPOINTS = (0, 50, 250, 700, 1_400)
 # With this policy, proposals from an environment's feedback need no person. This
 # includes proposals that retire entries.
 SETTINGS = {"policy": "auto"}
-# The points that the playbook may lose at most against no playbook, the points that it
-# must gain, and the largest allowed share of the tokens of an append-only playbook.
-MAX_LOSS, MIN_GAIN, MAX_TOKENS = 1.0, 12.0, 0.5
+# The points that the playbook may lose at most against no playbook, the share of the gain
+# of a vote of all examples that it must reach, and the largest allowed share of the
+# tokens of an append-only playbook.
+MAX_LOSS, MIN_SHARE, MAX_TOKENS = 1.0, 0.9, 0.5
+
+
+# The keys of the accuracies of a point, in the order of the table.
+ANSWERERS = ("accuracy", "context_accuracy", "vote_accuracy")
 
 
 @dataclass
@@ -116,7 +122,7 @@ def learn(
     bar = ProgressBar("learning: tasks", len(questions.to_learn))
     for number, question in enumerate(questions.to_learn):
         if number in stops:
-            learned.curve.append(_point(number, answerer, questions.to_test))
+            learned.curve.append(_point(number, answerer, questions))
         is_poisoned = poison > 0 and (number + 1) % poison == 0
         task = finer_questions.request(question, answerer.answer(question))
         if not withhold:
@@ -129,7 +135,7 @@ def learn(
             learned.poisoned_runs.append(run.pk)
         learned.append_only += verbatim_tokens(question)
         bar.show(number + 1)
-    learned.curve.append(_point(len(questions.to_learn), answerer, questions.to_test))
+    learned.curve.append(_point(len(questions.to_learn), answerer, questions))
     return learned
 
 
@@ -144,15 +150,28 @@ def _false_tag(question: FinerQuestion, questions: FinerQuestions, number: int) 
 
 
 def _point(
-    tasks: int, answerer: TagAnswerer, tested: list[FinerQuestion]
+    tasks: int, answerer: TagAnswerer, questions: FinerQuestions
 ) -> dict[str, Any]:
-    bar = ProgressBar(f"learning: test after {tasks}", len(tested))
-    right = [answerer.answer(q).tag == q.tag for q in bar.over(tested)]
     live = PlaybookEntry.objects.current().filter(project=answerer.project)
     playbook = Playbook.objects.filter(project=answerer.project).first()
+    tested = questions.to_test
+    by_context = ContextAnswerer(answerer)
+    votes = ExampleVote(answerer, questions.to_learn[:tasks])
+    bar = ProgressBar(f"learning: test after {tasks}", len(tested))
+    right = [
+        (
+            answerer.answer(question).tag == question.tag,
+            by_context.answer(question) == question.tag,
+            votes.answer(question) == question.tag,
+        )
+        for question in bar.over(tested)
+    ]
+    rules, context, vote = (round(sum(c) / len(c), 4) for c in zip(*right, strict=True))
     return {
         "tasks": tasks,
-        "accuracy": round(sum(right) / len(right), 4),
+        "accuracy": rules,
+        "context_accuracy": context,
+        "vote_accuracy": vote,
         "entries": live.count(),
         "tokens": playbook.tokens if playbook else 0,
     }
@@ -213,13 +232,26 @@ def _fate(entry: PlaybookEntry) -> str:
 
 
 def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
-    yield ["tasks learned", "accuracy", "gain", "entries", "tokens"]
+    yield [
+        "tasks learned",
+        "rules alone",
+        "gain",
+        "context of the task",
+        "gain",
+        "vote of examples",
+        "gain",
+        "entries",
+        "tokens",
+    ]
     base = result["curve"][0]["accuracy"]
     for point in result["curve"]:
         yield [
             str(point["tasks"]),
-            f"{point['accuracy']:.1%}",
-            f"{100 * (point['accuracy'] - base):+.1f}",
+            *(
+                cell
+                for name in ANSWERERS
+                for cell in (f"{point[name]:.1%}", f"{100 * (point[name] - base):+.1f}")
+            ),
             str(point["entries"]),
             str(point["tokens"]),
         ]
@@ -227,10 +259,13 @@ def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def remarks(result: Mapping[str, Any]) -> Iterator[str]:
     curve = result["curve"]
-    gains = [100 * (p["accuracy"] - curve[0]["accuracy"]) for p in curve]
+    base = curve[0]["accuracy"]
+    gains = [100 * (point["accuracy"] - base) for point in curve]
+    vote = 100 * (curve[-1]["vote_accuracy"] - base)
     yield (
-        f"gain {gains[-1]:+.1f} points (at least +{MIN_GAIN:g}), lowest "
-        f"{min(gains):+.1f} (at least -{MAX_LOSS:g})"
+        f"rules alone: gain {gains[-1]:+.1f} points, "
+        f"{gains[-1] / vote if vote > 0 else 0:.2f} of the {vote:+.1f} of the vote (at "
+        f"least {MIN_SHARE:g}); lowest {min(gains):+.1f} (at least -{MAX_LOSS:g})"
     )
     share = curve[-1]["tokens"] / max(result["append_only_tokens"], 1)
     yield (

@@ -71,7 +71,16 @@ class TestCommand:
         first, last = numbers["curve"]
         assert last["accuracy"] > first["accuracy"]
         assert last["entries"] == numbers["deltas"]["add applied"]
-        assert "gain +" in printed
+        assert "rules alone: gain +" in printed
+
+    def test_all_examples_and_the_context_answer_too(self, benchmark):
+        numbers, printed = benchmark("--learn=6", "--test=6")
+
+        first, last = numbers["curve"]
+        assert first["vote_accuracy"] == first["accuracy"] == first["context_accuracy"]
+        assert last["vote_accuracy"] > first["vote_accuracy"]
+        assert last["context_accuracy"] > first["context_accuracy"]
+        assert "of the vote" in printed
 
     def test_it_counts_what_append_only_would_keep(self, benchmark, data):
         numbers, _ = benchmark("--learn=6", "--test=6")
