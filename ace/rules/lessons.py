@@ -10,6 +10,7 @@ from ace.rules.evidence import Evidence
 from ace.rules.insights import Insight, InsightType
 from ace.rules.lesson_families import (
     advice_given,
+    confirmed_answers,
     corrected_answers,
     project_checks,
     repaired_calls,
@@ -26,6 +27,7 @@ Family = Callable[[Task, TaskOutcome, Sequence[Evidence], Rows], Iterator[TaskLe
 # The name of a family is what `benchmark lessons --without` takes.
 FAMILIES: Mapping[str, Family] = {
     "answers": corrected_answers.draw,
+    "confirmed": confirmed_answers.draw,
     "calls": repaired_calls.draw,
     "commands": repaired_commands.draw,
     "checks": project_checks.draw,

@@ -95,6 +95,8 @@ class Task:
     calls: tuple[ToolCall, ...] = ()
     outcome: OutcomeValue | None = None
     feedback_source: str = "agent"
+    # Whether the agent says that it used an entry of the playbook.
+    follows_entry: bool = False
 
     def call(self, field: str) -> ToolCall | None:
         """Return the call that a field belongs to. Goal, result and feedback belong to no call."""
@@ -128,6 +130,7 @@ def parse(request: Mapping[str, Any]) -> Task:
         calls=_calls(request.get("tool_usage")),
         outcome=_OUTCOMES.get(outcome),
         feedback_source=_counted_source(request),
+        follows_entry=bool(request.get("cited_entry_ids")),
     )
 
 

@@ -26,7 +26,9 @@ def answered(project, alice):
         }
         if expected:
             task |= {
-                "feedback": f"Expected `{expected}`, got `{answer}`.",
+                "feedback": "Correct."
+                if answer == expected
+                else f"Expected `{expected}`, got `{answer}`.",
                 "feedback_source": "environment",
                 "outcome": "success" if answer == expected else "failure",
             }
@@ -48,6 +50,18 @@ class TestLearning:
         (entry,) = live()
         assert entry.action == "answer `RentExpense`"
         assert "25 million" in entry.condition
+
+    def test_a_confirmed_answer_becomes_an_entry_unless_an_entry_gave_it(
+        self, answered, live
+    ):
+        answered(25, "RentExpense", "RentExpense")
+        (entry,) = live()
+
+        answered(31, "RentExpense", "RentExpense", cited=[entry])
+
+        (same,) = live()
+        assert same.action == "answer `RentExpense`"
+        assert same.helpful == 1
 
     def test_the_same_correction_again_is_a_vote(self, answered, live):
         answered(25, "DebtFaceAmount", "RentExpense")
