@@ -3,7 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.utils.functional import cached_property
 
+from ace.rules import task as tasks
+from ace.rules.task import Task
 from common.ids import uuid7
 from memories.models import Memory
 from playbook.queries import M, MemoryScopedQuerySet
@@ -69,6 +72,11 @@ class AceRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id}: {self.request.get('goal', '')[:80]}"
+
+    @cached_property
+    def task(self) -> Task:
+        """The request for the rules. It is parsed once, with what its calls cache."""
+        return tasks.parse(self.request)
 
     @property
     def ace_result(self) -> dict[str, Any]:

@@ -149,6 +149,7 @@ def _start(
         request=stored,
         pk=run_id or uuid7(),
     )
+    run.task = task
     return _commit(
         run,
         batch,

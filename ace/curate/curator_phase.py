@@ -11,7 +11,6 @@ from ace.curate import by_model
 from ace.curate.by_model import ModelPlacements
 from ace.models import AceRun, Reflection
 from ace.reflect import observations
-from ace.rules import task as tasks
 from ace.rules.task import Task
 from common.caller import Caller
 from common.db import write
@@ -30,7 +29,7 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     lessons.
     """
     reflection = _with_placements(run)
-    task = tasks.parse(run.request)
+    task = run.task
     submission.propose(run.project, observations.superseded_by_fix(run), caller)
     result = learn.learn_from_task(
         run.project,

@@ -24,7 +24,6 @@ from ace.reflect.by_rules import RuleFindings
 from ace.rules import applicability, causes, foreign_text
 from ace.rules import evidence as spans
 from ace.rules import lessons as rules
-from ace.rules import task as tasks
 from ace.rules.evidence import Evidence
 from ace.rules.foreign_text import TaskOrigins
 from ace.rules.repairs import supply
@@ -64,7 +63,7 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
 
 
 def _create(run: AceRun, caller: Caller) -> Reflection:
-    task = tasks.parse(run.request)
+    task = run.task
     repairs = record.store(run, task, caller)
     findings = _read_by_rules(run, task)
     lesson_requests.store(run, task, findings, repairs)

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ace.rules.tool_calls import call_status, tool_kinds
+from ace.rules.tool_calls.runner_reports import Counts, count_tests
 
 OutcomeValue = Literal["success", "partial", "failure", "unknown"]
 _OUTCOMES: dict[str, OutcomeValue] = {
@@ -64,6 +65,11 @@ class ToolCall:
         if not tool_kinds.is_shell(self.tool_name, self.arguments):
             return ""
         return tool_kinds.command_of(self.arguments)
+
+    @cached_property
+    def test_counts(self) -> Counts | None:
+        """Return what a test report in the result counts."""
+        return count_tests(self.result)
 
     @property
     def is_of_domain(self) -> bool:

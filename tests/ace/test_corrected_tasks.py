@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace import run as runs
+from ace.rules import task as tasks
 from playbook.models import PlaybookChange, PlaybookEntry
 
 ASKED = (
@@ -80,6 +81,19 @@ class TestLearning:
 
         (same,) = live()
         assert (same.helpful, same.harmful, same.neutral) == (0, 0, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_finished_task_is_parsed_once(answered, monkeypatch):
+    parsed = []
+    parse = tasks.parse
+    monkeypatch.setattr(
+        tasks, "parse", lambda request: parsed.append(request) or parse(request)
+    )
+
+    answered(25, "DebtFaceAmount", "RentExpense")
+
+    assert len(parsed) == 1
 
 
 @pytest.mark.django_db(transaction=True)

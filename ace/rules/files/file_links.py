@@ -252,9 +252,13 @@ def _is_search(call: ToolCall) -> bool:
 def _match_links(pattern: re.Pattern[str], text: str) -> Iterator[PathLink]:
     for match in pattern.finditer(text):
         groups = match.groupdict()
-        path = file_paths.normalise(groups["path"] or groups.get("js") or "")
+        text_of_path = groups["path"] or groups.get("js") or ""
         line = groups.get("line") or groups.get("at") or groups.get("column")
-        # A bare name in a listing does not show that the task used the file.
+        # A bare name in a listing does not show that the task used the file. Most lines are
+        # such names; a backslash may become a slash.
+        if not (line or "/" in text_of_path or "\\" in text_of_path):
+            continue
+        path = file_paths.normalise(text_of_path)
         if path and ("/" in path or line):
             yield PathLink(path, "referenced", *(_number(int(line or 0)),) * 2)
 

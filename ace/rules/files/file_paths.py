@@ -91,7 +91,8 @@ def _clean(text: str) -> str:
     path = path.rstrip(",;:")
     if path.endswith(".") and not path.endswith(".."):
         path = path.rstrip(".")
-    return re.sub(r"/{2,}", "/", path[: _MAX_PATH + 1])
+    path = path[: _MAX_PATH + 1]
+    return re.sub(r"/{2,}", "/", path) if "//" in path else path
 
 
 def _names_a_file(path: str, *, explicit: bool) -> bool:

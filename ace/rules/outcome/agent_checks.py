@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves, command_purpose, tool_kinds
-from ace.rules.tool_calls.runner_reports import Counts, count_tests
+from ace.rules.tool_calls.runner_reports import Counts
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _names_file(call: ToolCall) -> bool:
 
 def _reports(task: Task) -> Iterator[CheckReport]:
     for call in _run_calls(task):
-        found = count_tests(call.result)
+        found = call.test_counts
         if found:
             yield CheckReport(call, found, command_purpose.targets(_command_text(call)))
 

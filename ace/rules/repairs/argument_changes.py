@@ -51,10 +51,14 @@ def locate(
     text = call.arguments_text
     if change is not None and not isinstance(value, MissingValue):
         key = re.escape(json.dumps(change.key, ensure_ascii=False))
-        literal = re.escape(canonical_json(value))
-        found = re.search(rf"{key}\s*:\s*{literal}", text) or re.search(literal, text)
-        if found:
-            return found.start(), min(found.end(), found.start() + MAX_QUOTE)
+        literal = canonical_json(value)
+        # The value may be a whole file, which would be slow to compile into a pattern.
+        names = re.finditer(rf"{key}\s*:\s*", text)
+        name = next((m for m in names if text.startswith(literal, m.end())), None)
+        start = name.start() if name else text.find(literal)
+        end = (name.end() if name else start) + len(literal)
+        if start >= 0:
+            return start, min(end, start + MAX_QUOTE)
     return 0, min(len(text), MAX_QUOTE)
 
 

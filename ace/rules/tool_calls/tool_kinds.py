@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 from ace.rules import word_tables
@@ -50,7 +51,12 @@ _CHECK_WORDS = frozenset({"test", "tests", "pytest", "lint", "build", "typecheck
 
 def split_name(name: str) -> tuple[str, ...]:
     """Split the name of a tool or argument: `mcp__fs__readFile` becomes mcp, fs, read, file."""
-    spaced = _CAMEL.sub(" ", name[:120])
+    return _split(name[:120])
+
+
+@lru_cache(maxsize=1_024)  # a task repeats its few names for every call
+def _split(name: str) -> tuple[str, ...]:
+    spaced = _CAMEL.sub(" ", name)
     return tuple(word.lower() for word in _SPLIT.split(spaced) if word)
 
 
