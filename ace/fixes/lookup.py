@@ -133,7 +133,7 @@ def _in_reach(caller: Caller, scope: Scope | None) -> Q:
     hashes = [each.hash for each in extra]
     in_scopes = shared | Q(run__memory__scope_hash__in=hashes)
     readable = Memory.objects.readable().filter(pk=OuterRef("run__memory_id"))
-    return in_scopes & Exists(readable)
+    return in_scopes & Q(Exists(readable))
 
 
 def _own_keys(caller: Caller) -> frozenset[uuid.UUID]:
