@@ -234,6 +234,7 @@ class Observation(models.Model):
     # {condition, observed, cause, field, start, end, quote}. If the run resolved the
     # error, `mended_by` is the text of the lesson that says how. `request` is
     # {kind, evidence} if the agent is asked for a lesson (ace.reflect.lesson_requests).
+    # A wish has the digest of its `session` (ace.reflect.repeated_wishes).
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 
