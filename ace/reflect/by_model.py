@@ -1,10 +1,14 @@
-"""Ask a language model for lessons from a task; keep those that quote the task."""
+"""Ask a language model for lessons from a task, and how the entries served that it was given.
+
+What does not quote the task is dropped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
@@ -12,7 +16,7 @@ from ace.model_calls import model_call, prompt_files
 from ace.models import AceRun
 from ace.reflect import reflector_prompt
 from ace.reflect.by_rules import RuleFindings
-from ace.rules import error_signature
+from ace.rules import error_signature, foreign_text
 from ace.rules import evidence as spans
 from ace.rules.evidence import MAX_QUOTE, Evidence
 from ace.rules.task import Task
@@ -20,14 +24,18 @@ from ace.rules.task_lesson import TaskLesson
 from common.text.cuts import Cuts
 from inference.errors import InferenceError
 from inference.language import schemas
+from playbook.history.votes import VoteKind
+from playbook.models import PlaybookEntry
 from playbook.proposals.proposed_change import Producer
 from playbook.rule_text import applicability
 from projects import model_access
 from projects.models import Project
 
 PURPOSE = "reflector"
-MAX_TOKENS = 2_500  # of an answer: more than five lessons with quotes need
+# Of an answer: more than the reasoning and five lessons with quotes need.
+MAX_TOKENS = 3_500
 MAX_LESSONS, MAX_QUOTES = 5, 5
+MAX_GIVEN = 20  # entries that the model judges
 # A shorter quote occurs in every text and proves nothing.
 MIN_QUOTE = 8
 MAX_SENTENCE = 500  # characters of a text that only people read
@@ -57,12 +65,34 @@ class LessonAnswer(BaseModel):
     quotes: list[QuoteAnswer]
 
 
+class JudgementAnswer(BaseModel):
+    """How an entry served that the agent was given. `answershape` lists the labels."""
+
+    label: str
+    field: str
+    quote: str
+    verdict: Literal["helpful", "harmful", "neutral"]
+
+
 class ReflectionAnswer(BaseModel):
+    """The answer. The reasoning comes first, because a model writes in this order."""
+
+    reasoning: str
     error_identification: str
     root_cause: str
     correct_approach: str
     key_insight: str
     lessons: Sequence[LessonAnswer]
+    entries: Sequence[JudgementAnswer] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How an entry served, and the quote of the run that shows it."""
+
+    entry_id: uuid.UUID
+    verdict: VoteKind
+    quote: Evidence
 
 
 @dataclass(frozen=True)
@@ -86,6 +116,7 @@ class ModelLessons:
 
     producer: ReflectionProducer = ReflectionProducer()
     lessons: tuple[TaskLesson, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
     error_identification: str = ""
     root_cause: str = ""
     correct_approach: str = ""
@@ -93,19 +124,25 @@ class ModelLessons:
     notes: tuple[str, ...] = ()
 
 
-def reflect(run: AceRun, task: Task, findings: RuleFindings) -> ModelLessons:
-    """Ask the model about a task, unless the outcome of the task is unknown.
+def reflect(
+    run: AceRun,
+    task: Task,
+    findings: RuleFindings,
+    entries: Sequence[PlaybookEntry] = (),
+) -> ModelLessons:
+    """Ask the model about a task, and about the entries that its agent was given.
 
-    The model cannot change the outcome.
+    The model cannot change the outcome. On an unknown one, its lessons wait.
     """
-    if findings.outcome.value == "unknown" or not model_access.is_enabled(run.project):
+    if not model_access.is_enabled(run.project):
         return ModelLessons()
+    given = {entry.label: entry for entry in entries[:MAX_GIVEN]}
     try:
         answer = model_call.ask(
             run,
             prompt_files.read("reflector"),
-            reflector_prompt.build(task, run.project, findings),
-            answershape(run.project),
+            reflector_prompt.build(task, run.project, findings, list(given.values())),
+            answershape(run.project, list(given)),
             purpose=PURPOSE,
             max_tokens=MAX_TOKENS,
         )
@@ -113,11 +150,16 @@ def reflect(run: AceRun, task: Task, findings: RuleFindings) -> ModelLessons:
         return ModelLessons(
             notes=(f"reflector: the rules alone, because: {error.detail}",)
         )
-    return _to_model_lessons(task, findings, answer.value, model=answer.model)
+    return _to_model_lessons(
+        task, findings, answer.value, model=answer.model, given=given
+    )
 
 
-def answershape(project: Project) -> type[ReflectionAnswer]:
-    """Return the schema of the answer, with the project's categories and root causes."""
+def answershape(project: Project, labels: Sequence[str] = ()) -> type[ReflectionAnswer]:
+    """Return the schema of the answer, with the project's categories and root causes.
+
+    `labels` are those of the entries to judge.
+    """
     category = schemas.one_of(project.options.categories)
     code = schemas.one_of(reflector_prompt.root_causes(project))
     lesson: Any = create_model(
@@ -126,16 +168,27 @@ def answershape(project: Project) -> type[ReflectionAnswer]:
         category=(category, ...),
         root_cause=(code, ...),
     )
+    judgement: Any = create_model(
+        "Judgement",
+        __base__=JudgementAnswer,
+        label=(schemas.one_of(labels) if labels else str, ...),
+    )
     return create_model(
         "Reflection",
         __base__=ReflectionAnswer,
         root_cause=(code, ...),
         lessons=(list[lesson], ...),
+        entries=(list[judgement], ...) if labels else (list[judgement], []),
     )
 
 
 def _to_model_lessons(
-    task: Task, findings: RuleFindings, answer: ReflectionAnswer, *, model: str
+    task: Task,
+    findings: RuleFindings,
+    answer: ReflectionAnswer,
+    *,
+    model: str,
+    given: Mapping[str, PlaybookEntry],
 ) -> ModelLessons:
     cuts = Cuts()
     lessons = [
@@ -146,6 +199,7 @@ def _to_model_lessons(
             Producer.MODEL, model[:100], prompt_files.read("reflector").version
         ),
         lessons=tuple(lesson for lesson in lessons if lesson),
+        judgements=tuple(_judgements(task, answer, given)),
         error_identification=_clip("error_identification", answer, cuts),
         root_cause=answer.root_cause,
         correct_approach=_clip("correct_approach", answer, cuts),
@@ -155,6 +209,20 @@ def _to_model_lessons(
             *cuts.notes,
         ),
     )
+
+
+def _judgements(
+    task: Task, answer: ReflectionAnswer, given: Mapping[str, PlaybookEntry]
+) -> Iterator[Judgement]:
+    """Yield the first judgement on each entry, if it quotes the run and no foreign text."""
+    origins = foreign_text.find_origins(task)
+    for label, entry in given.items():
+        own = [each for each in answer.entries if each.label == label][:1]
+        for judged in own:
+            quote = QuoteAnswer(field=judged.field, quote=judged.quote)
+            for span in _evidence(task, [quote]):
+                if not origins.describe(task, "", [span]):
+                    yield Judgement(entry.pk, judged.verdict, span)
 
 
 def _dropped_notes(unquoted: int, beyond: int) -> Iterator[str]:

@@ -15,11 +15,12 @@ from ace.reflect import (
     cited_entries,
     credit_exposures,
     episode_lessons,
+    judged_votes,
     lesson_requests,
     observations,
     repeated_wishes,
 )
-from ace.reflect.by_model import ModelLessons, ReflectionProducer
+from ace.reflect.by_model import Judgement, ModelLessons, ReflectionProducer
 from ace.reflect.by_rules import RuleFindings
 from ace.rules import applicability, causes, foreign_text
 from ace.rules import evidence as spans
@@ -65,9 +66,12 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
 def _create(run: AceRun, caller: Caller) -> Reflection:
     task = run.task
     repairs = record.store(run, task, caller)
-    findings = _read_by_rules(run, task)
+    entries = cited_entries.find(
+        run.project, run.request, cited_entries.CITED, cited_entries.INJECTED
+    )
+    findings = _read_by_rules(run, task, entries)
     lesson_requests.store(run, task, findings, repairs)
-    model_lessons = by_model.reflect(run, task, findings)
+    model_lessons = by_model.reflect(run, task, findings, entries)
     lessons = _lessons(task, findings, model_lessons)
     related = neighbours.find_related(run.project, _subject(task, lessons))
     reflection, _ = Reflection.objects.get_or_create(
@@ -75,7 +79,7 @@ def _create(run: AceRun, caller: Caller) -> Reflection:
         defaults={
             "project": run.project,
             "lessons": lessons,
-            "votes": [_vote(vote) for vote in findings.votes],
+            "votes": _votes(task, findings, model_lessons.judgements),
             "related": [_neighbour_json(near) for near in related],
             **_outcome(findings),
             **_columns(task, findings, model_lessons),
@@ -84,12 +88,11 @@ def _create(run: AceRun, caller: Caller) -> Reflection:
     return reflection
 
 
-def _read_by_rules(run: AceRun, task: Task) -> RuleFindings:
+def _read_by_rules(
+    run: AceRun, task: Task, entries: Sequence[PlaybookEntry]
+) -> RuleFindings:
     """Reflect by the rules; add what an earlier run shows too: errors and wishes."""
     cited = cited_entries.find(run.project, run.request, cited_entries.CITED)
-    entries = cited_entries.find(
-        run.project, run.request, cited_entries.CITED, cited_entries.INJECTED
-    )
     findings = by_rules.reflect(
         task, run.project, entries=entries, cited_ids={entry.pk for entry in cited}
     )
@@ -148,11 +151,29 @@ def _subject(task: Task, lessons: Sequence[Mapping[str, Any]]) -> str:
     return text or task.goal or task.result
 
 
-def _vote(vote: Vote) -> dict[str, Any]:
+def _votes(
+    task: Task, findings: RuleFindings, judgements: Sequence[Judgement]
+) -> list[dict[str, Any]]:
+    """Return the votes of the rules as JSON, each as the model's judgement changes it."""
+    judged = {judgement.entry_id: judgement for judgement in judgements}
+    return [
+        _vote(task, findings, vote, judged.get(vote.entry_id))
+        for vote in findings.votes
+    ]
+
+
+def _vote(
+    task: Task, findings: RuleFindings, vote: Vote, judgement: Judgement | None
+) -> dict[str, Any]:
+    evidence = []
+    if judgement and judgement.verdict != vote.kind:
+        vote = judged_votes.change(vote, judgement.verdict, findings.outcome.value)
+        evidence = [by_rules.to_json(task, judgement.quote)]
     return {
         "entry_id": str(vote.entry_id),
         "kind": vote.kind,
         "reason": vote.reason,
+        "evidence": evidence,
     }
 
 

@@ -11,6 +11,7 @@ from ace.rules.task import Task, ToolCall
 from common.text.plain_text import clip
 from common.text.quote import exact_json
 from inference.language.fence import FencedText, fence_texts, keep_ends
+from playbook.models import PlaybookEntry
 from projects.models import Project
 
 # Limits in characters. The whole prompt has at most about 8,000 tokens, which fit the
@@ -20,16 +21,23 @@ MAX_CALL = 1_500
 MAX_ALL_CALLS = 16_000
 MAX_HINTS = 30
 MAX_HINT = 200
+MAX_RULE = 500
 
 
-def build(task: Task, project: Project, findings: RuleFindings) -> str:
+def build(
+    task: Task,
+    project: Project,
+    findings: RuleFindings,
+    entries: Sequence[PlaybookEntry] = (),
+) -> str:
+    """Return the prompt. `entries` are those that the agent was given and that are judged."""
     codes = ", ".join(root_causes(project))
     return (
         f"The task ended in {findings.outcome.value} (known from {findings.outcome.source}). "
         f"The feedback is by: {task.feedback_source}.\n"
         f"Categories: {', '.join(project.options.categories)}\n"
         f"Root causes: {codes}\n\n"
-        f"{fence_texts([*parts(task, findings)])}\n\n"
+        f"{fence_texts([*parts(task, findings), *_given_parts(entries)])}\n\n"
         "Write down what this record teaches."
     )
 
@@ -52,6 +60,12 @@ def parts(task: Task, findings: RuleFindings) -> Iterator[FencedText]:
         yield FencedText("left out", f"{skipped} further tool calls")
     if hints := format_hints(task, findings):
         yield FencedText("marks that rules have found", hints)
+
+
+def _given_parts(entries: Sequence[PlaybookEntry]) -> Iterator[FencedText]:
+    for entry in entries:
+        text = f"{entry.label}: {exact_json(clip(entry.content, MAX_RULE))}"
+        yield FencedText("a rule that the agent was given", text)
 
 
 def _choose_calls(task: Task, findings: RuleFindings) -> list[ToolCall]:

@@ -1,11 +1,13 @@
 """Count the lessons that each family of rules draws from recorded runs and sessions.
 
 The rules are run alone, without a database: what the gates for texts refuse is left out, and
-what needs a person is told by the outcome and by where the words come from.
+what needs a person is told by the outcome and by where the words come from. With `--model`,
+the configured language model is asked about a sample of the tasks too.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 from argparse import ArgumentParser
 from collections import Counter, defaultdict
@@ -13,6 +15,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.management.base import CommandError
+
+from ace.models import AceRun
+from ace.reflect import by_model, by_rules
 from ace.rules import evidence as spans
 from ace.rules import lessons, unresolved_errors
 from ace.rules import task as tasks
@@ -23,14 +29,20 @@ from ace.rules.task_lesson import TaskLesson
 from benchmarks.datasets import recorded_requests
 from benchmarks.datasets.recorded_requests import RecordedRequest
 from benchmarks.options import BenchmarkOptions
+from inference.models import ModelCall
+from playbook.proposals.proposed_change import Producer
 from playbook.rule_text import text_gates
+from projects import model_access
+from projects.models import Project
 
 HELP = "Lessons of each family of rules on recorded runs and sessions, and a sample."
 REPEATED = "repeated"
 FAMILIES = (*lessons.FAMILIES, REPEATED)
+MODEL = "model"
 # What people or agents say needs a person, whoever sends it.
 SAID = frozenset({"advice", "facts"})
 SAMPLE, SEED = 100, 27
+MAX_NOTES = 5
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -42,7 +54,14 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="FAMILY",
         help=f"leave a family out: {', '.join(FAMILIES)}",
     )
-    parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the samples")
+    parser.add_argument(
+        "--model",
+        type=int,
+        default=0,
+        metavar="TASKS",
+        help="ask the configured language model about so many of the tasks",
+    )
 
 
 @dataclass
@@ -55,11 +74,26 @@ class LessonCount:
     refused: int = 0
 
 
+@dataclass
+class ModelCount:
+    """The tasks about which the model was asked, and what became of its answers."""
+
+    asked: int = 0
+    of_unknown_outcome: int = 0
+    without_answer: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+
+
 def run(options: BenchmarkOptions) -> dict[str, Any]:
     without = frozenset(options.extra["without"])
     counts = {name: LessonCount() for name in FAMILIES if name not in without}
     shown: dict[str, dict[str, Any]] = {}
-    for family, lesson, row in _draw_all(options, without):
+    model = ModelCount()
+    drawn = _draw_all(options, without)
+    if options.extra.get("model"):
+        counts[MODEL] = LessonCount()
+        drawn = itertools.chain(drawn, _ask_model(options, model))
+    for family, lesson, row in drawn:
         count = counts[family]
         if row["refused"]:
             count.refused += 1
@@ -81,7 +115,44 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
             for name, count in counts.items()
         },
         "sample": _sample(list(shown.values()), options.extra["seed"]),
+        "model": {
+            "asked": model.asked,
+            "of_unknown_outcome": model.of_unknown_outcome,
+            "without_answer": model.without_answer,
+            "notes": dict(model.notes.most_common(MAX_NOTES)),
+        },
     }
+
+
+def _ask_model(
+    options: BenchmarkOptions, count: ModelCount
+) -> Iterator[tuple[str, TaskLesson, dict[str, Any]]]:
+    """Yield what the model teaches about tasks that the seed draws, one call each."""
+    # Nothing of it is stored but the calls, which are deleted.
+    project = Project(name="benchmark")
+    if not model_access.is_enabled(project):
+        raise CommandError("--model needs LANGUAGE_PROVIDER and its settings.")
+    recorded = list(recorded_requests.read_all(options.data))
+    many = min(options.extra["model"], len(recorded))
+    try:
+        for each in random.Random(options.extra["seed"]).sample(recorded, many):
+            yield from _ask_about(each, project, count)
+    finally:
+        ModelCall.objects.filter(project_id=project.pk).delete()
+
+
+def _ask_about(
+    recorded: RecordedRequest, project: Project, count: ModelCount
+) -> Iterator[tuple[str, TaskLesson, dict[str, Any]]]:
+    task = tasks.parse(recorded.request)
+    findings = by_rules.reflect(task, project, entries=(), cited_ids=set())
+    answer = by_model.reflect(AceRun(project=project), task, findings)
+    count.asked += 1
+    count.of_unknown_outcome += findings.outcome.value == "unknown"
+    count.without_answer += answer.producer.producer != Producer.MODEL
+    count.notes.update(answer.notes)
+    for lesson in answer.lessons:
+        yield MODEL, lesson, _row(recorded, task, findings.outcome, MODEL, lesson)
 
 
 def _draw_all(
@@ -130,6 +201,9 @@ def _row(
 ) -> dict[str, Any]:
     quotes = [spans.quote(task, span) for span in lesson.evidence]
     is_known = outcome.value != "unknown" and not lesson.supply
+    # The words of people, agents and models need a source beyond the agent.
+    trusted = {"human"} if family in SAID else {"human", "test", "environment"}
+    is_rule = family not in SAID and family != MODEL
     return {
         "source": recorded.source,
         "run": recorded.name,
@@ -137,7 +211,7 @@ def _row(
         "outcome": outcome.value,
         "quotes": quotes,
         "lesson": lesson.content,
-        "is_live": is_known and (family not in SAID or task.feedback_source == "human"),
+        "is_live": is_known and (is_rule or task.feedback_source in trusted),
         "refused": _refusing_gate(lesson.content, quotes),
     }
 
@@ -174,3 +248,11 @@ def table(result: dict[str, Any]) -> Iterator[list[str]]:
 
 def remarks(result: dict[str, Any]) -> Iterator[str]:
     yield f"Sample for reading: {len(result['sample'])} lessons (--json writes them)."
+    model = result["model"]
+    if model["asked"]:
+        yield (
+            f"The model was asked about {model['asked']} tasks, "
+            f"{model['of_unknown_outcome']} of them without a known outcome; "
+            f"{model['without_answer']} times it gave no usable answer."
+        )
+    yield from (f"{count} x {note}" for note, count in model["notes"].items())

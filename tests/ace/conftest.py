@@ -58,11 +58,13 @@ def lesson(**changed):
 
 def reflection(*lessons, **changed):
     return {
+        "reasoning": "The first push failed, the second one named the upstream.",
         "error_identification": "The branch had no upstream.",
         "root_cause": "ENV_SETUP",
         "correct_approach": "Name the upstream at the first push.",
         "key_insight": "A first push names its upstream.",
         "lessons": list(lessons),
+        "entries": [],
         **changed,
     }
 
