@@ -159,7 +159,7 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     # Neither entry of an open conflict passes the gate, so there is no need to ask here
     # whether an open conflict hides the entry.
     mark = freshness.doubt_note(
-        entry.content, is_contested=entry.is_doubted, files=changed
+        entry.content, is_contested=freshness.is_in_doubt(entry), files=changed
     )
     votes = f"helpful={entry.helpful} harmful={entry.harmful}"
     category = name_or_string(entry.category)

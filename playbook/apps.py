@@ -5,3 +5,7 @@ from django.apps import AppConfig
 
 class PlaybookConfig(AppConfig):
     name = "playbook"
+
+    def ready(self) -> None:
+        # This import registers what happens to rules whose files are gone.
+        import playbook.learning.doubt  # noqa: F401

@@ -163,7 +163,7 @@ class PlaybookEntry(models.Model):
 
     @property
     def is_contested(self) -> bool:
-        """Whether the entry is doubted or in an open conflict."""
+        """Whether votes or an open conflict speak against the entry."""
         return (
             self.is_doubted
             or self.conflicts_as_left.filter(state="open").exists()
@@ -173,7 +173,7 @@ class PlaybookEntry(models.Model):
     @property
     def is_doubted(self) -> bool:
         """Whether the entry has harmful votes, and at least as many of them as helpful votes."""
-        return is_doubted(self.helpful, self.harmful)
+        return self.harmful >= max(self.helpful, 1)
 
     @property
     def confidence(self) -> float:
@@ -244,10 +244,6 @@ def confidence(helpful: int, harmful: int) -> float:
     One more helpful and one more harmful vote are counted than were given.
     """
     return (helpful + 1) / (helpful + harmful + 2)
-
-
-def is_doubted(helpful: int, harmful: int) -> bool:
-    return harmful >= max(helpful, 1)
 
 
 class Support(models.Model):
@@ -477,6 +473,11 @@ class PlaybookDelta(models.Model):
     def is_quarantined(self) -> bool:
         """Whether only an owner may put the delta in force, with a typed reason."""
         return self.risk == "quarantine"
+
+    @property
+    def casts_doubt(self) -> bool:
+        """Whether the entry is in doubt as long as the delta waits."""
+        return "doubt" in self.payload
 
     @property
     def is_held(self) -> bool:

@@ -30,6 +30,8 @@ TRUSTED_SOURCES = ["test", "environment", "human"]
 # on more than an agent's own word.
 IN_PLAYBOOK = models.Q(delta=None) | ~models.Q(delta__status__in=WAITING_STATUSES)
 FROM_TRUSTED_SOURCE = models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES)
+# A proposal that puts an entry in doubt, by evidence of a key that may attest.
+CASTS_DOUBT = models.Q(payload__has_key="doubt")
 # Rejections without those that only repeat an earlier rejection. The earlier one counts
 # its repeats.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
@@ -78,6 +80,10 @@ class DeltaQuerySet(MemoryScopedQuerySet[Any]):
     def pending(self) -> Self:
         return self.filter(status="pending")
 
+    def casting_doubt(self) -> Self:
+        """Waiting deltas that put their entries in doubt."""
+        return self.pending().filter(CASTS_DOUBT)
+
     def awaiting_decision(self) -> Self:
         """Pending deltas and stale deltas.
 
@@ -108,9 +114,10 @@ class ConflictQuerySet(MemoryScopedQuerySet[Any]):
         """Open conflicts whose entries agents get with the mark `contested`.
 
         A proposal that waits on an agent's own word marks nothing: a single key could
-        otherwise put every rule in doubt.
+        otherwise put every rule in doubt. A repair of a key that may attest does.
         """
-        return self.unresolved().filter(IN_PLAYBOOK | FROM_TRUSTED_SOURCE)
+        casts_doubt = models.Q(delta__payload__has_key="doubt")
+        return self.unresolved().filter(IN_PLAYBOOK | FROM_TRUSTED_SOURCE | casts_doubt)
 
     def hiding_entry(self, entry: Any) -> Self:
         """Open conflicts that keep an entry from agents until a person decides.

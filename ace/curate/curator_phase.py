@@ -15,9 +15,9 @@ from ace.rules.task import Task
 from common.caller import Caller
 from common.db import write
 from playbook.history.votes import Vote
-from playbook.learning import learn
+from playbook.learning import doubt, learn
+from playbook.learning.doubt import DoubtKind
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
 from playbook.proposals.proposed_change import Quote
 from projects import model_access
 
@@ -30,7 +30,8 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     """
     reflection = _with_placements(run)
     task = run.task
-    submission.propose(run.project, observations.superseded_by_fix(run), caller)
+    resolved = observations.superseded_by_fix(run)
+    doubt.raise_doubts(run.project, DoubtKind.REPAIR, resolved, caller)
     result = learn.learn_from_task(
         run.project,
         [_lesson(lesson) for lesson in reflection.lessons],

@@ -36,10 +36,10 @@ def find(
         .with_entry()
     )
     pairs = [(d, row) for d in deltas for row in cure.repairs if _is_about(d, row)]
-    contested = entry_list.conflicting_ids(project) if pairs else set()
+    contested = entry_list.contested_ids(project) if pairs else set()
     for delta, _ in pairs:
         entry = delta.entry
-        if entry and not entry.is_doubted and entry.pk not in contested:
+        if entry and entry.pk not in contested:
             of_entry = [(d, row) for d, row in pairs if d.entry_id == entry.pk]
             return entry, [row for d, row in of_entry if _is_trusted(d, row)]
     return None, []

@@ -52,7 +52,7 @@ def item_of_rule(rule: RelevantRule) -> RecalledItem:
     entry = rule.entry
     note = freshness.doubt_note(
         entry.content,
-        is_contested=entry.is_doubted,
+        is_contested=freshness.is_in_doubt(entry),
         files=freshness.changed_files(entry),
     )
     text = f"{entry.content}{note}"

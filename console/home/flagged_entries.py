@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Greatest
 from django.utils.safestring import SafeString
 
 from common.admin import panels
@@ -53,16 +52,15 @@ def _contested_panel(rows: EntryQuerySet, caller: Caller) -> Panel:
         ["Entry", "Rule", VOTES],
         list(_vote_rows(entries)),
         empty="No entry is contested: none did harm as often as it helped, "
-        "and none is in an open conflict.",
+        "none is in an open conflict, and no evidence speaks against one.",
     )
 
 
 def filter_contested(rows: EntryQuerySet, caller: Caller) -> EntryQuerySet:
-    """Keep the entries for which `PlaybookEntry.is_contested` is true."""
+    """Keep the entries that are in doubt or in an open conflict."""
     conflicts = Conflict.objects.visible_to(caller).unresolved()
     conflicts = conflicts.filter(Q(left=OuterRef("pk")) | Q(right=OuterRef("pk")))
-    is_harmful = Q(harmful__gte=Greatest(F("helpful"), 1))
-    return rows.filter(is_harmful | Q(Exists(conflicts)))
+    return rows.filter(freshness.in_doubt() | Q(Exists(conflicts)))
 
 
 def _suspect_panel(rows: EntryQuerySet, project: Project, caller: Caller) -> Panel:

@@ -22,10 +22,13 @@ from memories.store.drafts import FileRef, clean_path
 from projects.models import Project
 
 RenameHook = Callable[[Project, str, str], None]
+RemovalHook = Callable[[Project, Sequence[str], Caller], None]
 UPDATE_BATCH = 500  # the number of rows in one UPDATE
 # `rename` calls these functions. Apps above this one also store paths, for example the
 # anchors of playbook entries.
 RENAME_HOOKS: list[RenameHook] = []
+# `sync` calls these functions, because rules may rest on a file that is gone.
+REMOVAL_HOOKS: list[RemovalHook] = []
 
 
 def on_rename(move: RenameHook) -> RenameHook:
@@ -35,6 +38,16 @@ def on_rename(move: RenameHook) -> RenameHook:
     """
     RENAME_HOOKS.append(move)
     return move
+
+
+def on_removal(act: RemovalHook) -> RemovalHook:
+    """Register a function that runs in the transaction of a sync that attests of gone files.
+
+    The function is called with the project, the paths that were there before, and the
+    caller.
+    """
+    REMOVAL_HOOKS.append(act)
+    return act
 
 
 def ensure(project: Project, paths: Iterable[str]) -> dict[str, File]:
@@ -247,6 +260,9 @@ def sync(
     File.objects.bulk_update(
         created.values(), ["last_content_hash", *attested], batch_size=UPDATE_BATCH
     )
+    gone = [f.file_path for f in missing if is_believed and f.attested_change_at == now]
+    for act in REMOVAL_HOOKS if gone else ():
+        act(project, gone, caller)
     suspect = _mark_suspect(changed, missing)
     if caller.user_id:
         visible = Memory.objects.visible_to(caller)

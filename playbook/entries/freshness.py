@@ -20,7 +20,7 @@ from django.utils import timezone
 from common.caller import Caller
 from common.text.quote import json_string
 from memories.models import File, Memory, MemoryFile
-from playbook.models import Anchor, Support
+from playbook.models import Anchor, PlaybookChange, PlaybookDelta, Support
 from playbook.queries import EntryQuerySet
 from projects.models import Project
 
@@ -64,8 +64,8 @@ def filter_rows(
 
 
 def annotate(rows: Rows, caller: Caller) -> Rows:
-    """Add the columns that `changed_files` reads."""
-    return rows.annotate(confirmed_at=_confirmed_at()).annotate(
+    """Add the columns that `changed_files` reads, and `is_in_doubt`."""
+    return rows.annotate(confirmed_at=_confirmed_at(), is_in_doubt=in_doubt()).annotate(
         named_changed=ArraySubquery(_changed_anchors().values("file_path")),
         linked_changed=ArraySubquery(_changed_links(caller).values("file__file_path")),
     )
@@ -77,6 +77,33 @@ def changed_files(entry: Any) -> tuple[str, ...]:
     The entry must have the columns that `annotate` adds.
     """
     return tuple(sorted({*entry.named_changed, *entry.linked_changed}))
+
+
+def is_in_doubt(entry: Any) -> bool:
+    """Return whether the entry is in doubt. It must have the columns of `annotate`."""
+    return bool(entry.is_in_doubt)
+
+
+def in_doubt() -> Q:
+    """Match the entries that their votes, or a waiting proposal, put in doubt.
+
+    A person's verification ends the doubt of the votes before it, and another text that of
+    the proposals before it.
+    """
+    harmful_votes = PlaybookChange.objects.filter(
+        entry_id=OuterRef("entry_id"),
+        action="vote",
+        after__has_key="harmful",
+        revision__gt=OuterRef("revision"),
+    )
+    verified = PlaybookChange.objects.filter(
+        ~Exists(harmful_votes), entry_id=OuterRef("pk"), action="verify"
+    )
+    waiting = PlaybookDelta.objects.casting_doubt().filter(
+        entry=OuterRef("pk"), expected_version=OuterRef("version")
+    )
+    by_votes = Q(harmful__gte=Greatest(F("helpful"), 1)) & ~Exists(verified.order_by())
+    return by_votes | Q(Exists(waiting.order_by()))
 
 
 def suspect_files(

@@ -17,7 +17,8 @@ from memories.models import Memory
 from playbook.history import votes
 from playbook.history.revision import Cause
 from playbook.history.votes import Vote
-from playbook.learning import model_placement
+from playbook.learning import doubt, model_placement
+from playbook.learning.doubt import DoubtKind
 from playbook.learning.model_placement import Placement
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import proposed_change, submission
@@ -118,7 +119,8 @@ def learn_from_task(
         is_believed=run.is_trusted or caller.attests_in(project.pk),
     )
     _propose_lessons(project, lessons, run, caller)
-    submission.propose(project, _refuted_retirements(project, run), caller)
+    doubt.mark_contradicted(project, run.id, caller)
+    _refute(project, run, caller)
     deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)
     changes = PlaybookChange.objects.filter(project_id=project.pk, run_id=run.id)
     changed_entries = PlaybookEntry.objects.light().filter(
@@ -214,26 +216,57 @@ def _reason(lesson: Lesson, run: TaskRun) -> str:
     )
 
 
-def _refuted_retirements(project: Project, run: TaskRun) -> list[Proposal]:
-    """Propose to retire entries that the votes of this run refute."""
+def _refute(project: Project, run: TaskRun, caller: Caller) -> None:
+    """Propose to retire entries that the votes refute, and doubt those that they contest.
+
+    A person's correction puts an entry in doubt however often it has helped.
+    """
+    entries = _harmed_entries(project, run)
+    refuted = [entry for entry in entries if votes.is_refuted(entry)]
+    submission.propose(
+        project, [_of_run(retirement_proposal(entry), run) for entry in refuted], caller
+    )
+    if not caller.attests_in(project.pk):
+        return
+    is_corrected = run.feedback_source == "human"
+    doubted = [
+        _of_run(_doubt(entry, run), run)
+        for entry in entries
+        if entry not in refuted and (is_corrected or entry.is_doubted)
+    ]
+    kind = DoubtKind.CORRECTION if is_corrected else DoubtKind.VOTES
+    doubt.raise_doubts(project, kind, doubted, caller)
+
+
+def _doubt(entry: PlaybookEntry, run: TaskRun) -> Proposal:
+    return doubt.retirement(
+        entry,
+        reason=f"A task that cited {entry.label} failed, told by {run.feedback_source}, on "
+        f"what the entry is about; it was harmful {entry.harmful} times and helpful "
+        f"{entry.helpful} times.",
+        evidence=str(run.id),
+    )
+
+
+def _harmed_entries(project: Project, run: TaskRun) -> list[PlaybookEntry]:
+    """Return the live entries that a vote of this run calls harmful."""
     harmful_votes = PlaybookChange.objects.filter(
         project_id=project.pk, run_id=run.id, action="vote", after__has_key="harmful"
     )
-    entries = PlaybookEntry.objects.light().filter(
-        pk__in=harmful_votes.order_by().values("entry_id")
+    entries = PlaybookEntry.objects.current().light()
+    harmed = entries.filter(pk__in=harmful_votes.order_by().values("entry_id"))
+    return list(harmed.order_by("pk"))
+
+
+def _of_run(proposal: Proposal, run: TaskRun) -> Proposal:
+    return replace(
+        proposal,
+        agent_id=run.agent_id,
+        run_id=run.id,
+        memory_id=run.memory.pk if run.memory else None,
+        feedback_source=run.feedback_source,
+        outcome=run.outcome,
     )
-    return [
-        replace(
-            retirement_proposal(entry),
-            agent_id=run.agent_id,
-            run_id=run.id,
-            memory_id=run.memory.pk if run.memory else None,
-            feedback_source=run.feedback_source,
-            outcome=run.outcome,
-        )
-        for entry in entries.order_by("pk")
-        if votes.is_refuted(entry)
-    ]
 
 
 def retirement_proposal(entry: PlaybookEntry) -> Proposal:

@@ -30,6 +30,10 @@ PERSON_GATES = {
 # A proposal that fails one of these gates is in quarantine, whoever wrote it.
 UNSAFE_GATES = {"instruction", "danger"}
 ONLY_MENTIONED = "Nobody said it as a rule, so a person decides whether it is one."
+IN_DOUBT = (
+    "Agents are given the rule as contested until a person decides: accept to retire it, "
+    "reject to confirm it."
+)
 REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 
@@ -85,6 +89,8 @@ def decide(
         return _of_claimed_repair(proposal, risk)
     if proposal.is_mentioned_only:
         return Decision(Status.PENDING, risk, ONLY_MENTIONED)
+    if proposal.doubt:
+        return Decision(Status.PENDING, risk, IN_DOUBT)
     if reason := _policy_reason(policy, proposal, attests=attests):
         return Decision(Status.PENDING, risk, reason)
     return Decision(Status.APPLIED, risk)

@@ -26,7 +26,7 @@ WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
 # The texts of a proposal that its delta stores in the payload.
 PAYLOAD_TEXTS = (
     *("vote", "root_cause", "signature", "origin"),
-    *("repair_key", "supply", "foreign"),
+    *("repair_key", "supply", "foreign", "doubt"),
 )
 # The `settings` of a proposal that its delta stores.
 KEPT_SETTINGS = (
@@ -68,7 +68,8 @@ class Proposal:
     an import also aliases and counters. `import_removals` maps each entry that an
     import removes or shrinks to the tokens that the entry loses. `repair_key` is equal for
     lessons about the same repair of a call. `supply` says which other package, remote or
-    host the lesson leads to, and `foreign` which foreign text its words come from.
+    host the lesson leads to, and `foreign` which foreign text its words come from. `doubt`
+    says what puts the entry in doubt until a person decides (`playbook.learning.doubt`).
     """
 
     operation: str
@@ -91,6 +92,7 @@ class Proposal:
     repair_key: str = ""
     supply: str = ""
     foreign: str = ""
+    doubt: str = ""
 
     producer: str = Producer.RULE
     producer_name: str = ""
@@ -214,6 +216,7 @@ def from_delta(delta: PlaybookDelta) -> Proposal:
         repair_key=payload.get("repair_key", ""),
         supply=payload.get("supply", ""),
         foreign=payload.get("foreign", ""),
+        doubt=payload.get("doubt", ""),
         producer=delta.producer,
         producer_name=delta.producer_name,
         producer_version=delta.producer_version,

@@ -72,11 +72,16 @@ def find(project: Project, filters: EntryFilters, caller: Caller) -> EntryQueryS
     return rows
 
 
-def conflicting_ids(project: Project) -> set[uuid.UUID]:
-    """Return the ids of the entries that open conflicts mark as contested."""
+def contested_ids(project: Project) -> set[uuid.UUID]:
+    """Return the ids of the active entries that agents get with the mark `contested`.
+
+    They are in doubt, or in an open conflict.
+    """
     rows = Conflict.objects.filter(project=project)
     sides = rows.marking_entries().values_list("left_id", "right_id")
-    return {pk for pair in sides for pk in pair if pk}
+    entries = PlaybookEntry.objects.filter(project=project).current().order_by()
+    doubted = entries.filter(freshness.in_doubt()).values_list("pk", flat=True)
+    return {pk for pair in sides for pk in pair if pk} | set(doubted)
 
 
 def _refuse_unknown_categories(project: Project, categories: Sequence[str]) -> None:

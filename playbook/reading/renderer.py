@@ -285,7 +285,7 @@ def measure_fit(
 def _render_entries(
     project: Project, entries: Iterable[EntryRow], fit: TaskFit, caller: Caller
 ) -> list[RenderedEntry]:
-    conflicting = entry_list.conflicting_ids(project)
+    contested = entry_list.contested_ids(project)
     suspects = freshness.suspect_files(project, caller)
     return [
         RenderedEntry(
@@ -297,8 +297,7 @@ def _render_entries(
             if fit.task
             else None,
             reason=_reason(entry, fit),
-            is_contested=entry.pk in conflicting
-            or models.is_doubted(entry.helpful, entry.harmful),
+            is_contested=entry.pk in contested,
             suspect_files=suspects.get(entry.pk, ()),
         )
         for entry in sort_entries(entries, fit)

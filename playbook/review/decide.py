@@ -22,7 +22,7 @@ from playbook.proposals.person_edits import (
     refuse_unknown_category,
 )
 from playbook.proposals.proposed_change import Producer
-from playbook.review import available, contradictions, delta_review
+from playbook.review import available, contradictions, delta_review, verification
 from playbook.review.delta_review import EmbeddedText
 
 Status = PlaybookDelta.DeltaStatus
@@ -161,7 +161,7 @@ def reject(
 
     The rejection is kept. `playbook.proposals.recurrence` recognizes the lesson when it
     recurs, and `playbook.learning.deduplicate` does not propose the rejected merge
-    again.
+    again. Rejecting a doubt confirms the entry.
     """
     _, delta = delta_review.lock_delta(delta, "reject", caller, version=version)
     delta_review.sign(delta, caller, reason)
@@ -175,4 +175,6 @@ def reject(
         delta_vectors.embed_later(delta.project_id)
     conflict_lifecycle.close_for_rejection(delta, caller)
     delta_review.audit(delta, caller, "reject")
+    if delta.casts_doubt and delta.entry and delta.entry.is_live:
+        verification.verify(delta.entry, caller, note=reason)
     return delta

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+from django.db.models import F
 from django.utils import timezone
 
 from common.caller import Caller, Role
@@ -12,7 +13,7 @@ from common.db import write
 from playbook.entries import freshness
 from playbook.history import operations
 from playbook.history.revision import Cause, Revision, lock_playbook
-from playbook.models import PlaybookEntry
+from playbook.models import PlaybookDelta, PlaybookEntry
 
 
 @write
@@ -28,7 +29,7 @@ def verify(
 
     The next review is at `review_after`. Without `review_after`, the next review
     follows after the project's review period. If the project has no review period, a
-    review time in the future stays. Raises StaleEntry, and raises EntryState unless the
+    review time in the future stays. What put the entry in doubt is rejected. Raises StaleEntry, and raises EntryState unless the
     entry is active.
     """
     caller.require(Role.CURATOR, entry.project_id)
@@ -37,7 +38,19 @@ def verify(
     operations.refuse_stale(locked_entry, version)
     revision.confirm(locked_entry, review_after or _next_review(locked_entry))
     revision.close()
+    _end_doubts(locked_entry, caller, note)
     return locked_entry
+
+
+def _end_doubts(entry: PlaybookEntry, caller: Caller, note: str) -> None:
+    """Reject the waiting proposals that put the entry in doubt."""
+    PlaybookDelta.objects.casting_doubt().filter(entry=entry).update(
+        status=PlaybookDelta.DeltaStatus.REJECTED,
+        reviewer=caller.name[:200],
+        review_note=f"{entry.label} was confirmed. {note}".strip()[:1000],
+        reviewed_at=timezone.now(),
+        version=F("version") + 1,
+    )
 
 
 def _lock_entry(entry_id: uuid.UUID) -> PlaybookEntry:

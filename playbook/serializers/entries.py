@@ -69,7 +69,8 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
     support_count = serializers.IntegerField(read_only=True)
     is_embedded = serializers.BooleanField(read_only=True)
     is_contested = serializers.SerializerMethodField(
-        help_text="In an open conflict, or harmful at least as often as helpful."
+        help_text="In an open conflict, harmful at least as often as helpful, or put in "
+        "doubt by a waiting proposal (`payload.doubt`)."
     )
     confidence = serializers.FloatField(read_only=True)
     is_due = serializers.SerializerMethodField(
@@ -106,7 +107,7 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
 
     def get_is_contested(self, entry: PlaybookEntry) -> bool:
         is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `with_details`
-        return is_disputed or entry.is_doubted
+        return is_disputed or freshness.is_in_doubt(entry)
 
     def get_is_due(self, entry: PlaybookEntry) -> bool:
         return freshness.is_due(entry.review_after)

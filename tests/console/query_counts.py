@@ -188,7 +188,7 @@ QUERIES = {
     "admin:playbook_playbook_history": 7,
     "admin:playbook_playbook_import": 5,
     "admin:playbook_playbook_preview": 5,
-    "admin:playbook_playbook_preview task": 15,
+    "admin:playbook_playbook_preview task": 16,
     "admin:playbook_playbookchange_change": 6,
     "admin:playbook_playbookchange_changelist": 7,
     "admin:playbook_playbookchange_changelist q": 7,

@@ -156,6 +156,7 @@ def relevant_rules(draw: st.DrawFn) -> RelevantRule:
     if entry.named_changed and draw(st.booleans()):
         entry.content = f"{entry.named_changed[0]} {entry.content}"
     entry.linked_changed = []
+    entry.is_in_doubt = draw(st.booleans())
     return RelevantRule(entry, 1.0, "")
 
 
@@ -252,7 +253,7 @@ def expected_rule(rule: RelevantRule) -> dict[str, Any]:
         "helpful": entry.helpful,
         "harmful": entry.harmful,
         "path": named[0] if named else None,
-        "is_contested": entry.is_doubted,
+        "is_contested": entry.is_in_doubt,
     }
 
 
