@@ -202,6 +202,8 @@ class BannerLine(models.Model):
     run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=32)
     session = models.CharField(max_length=32)
+    # The person behind the sender (common.caller.Caller.person).
+    person = models.CharField(max_length=32, blank=True, default="", db_default="")
 
     objects = FindingOfRunQuerySet.as_manager()
 

@@ -131,6 +131,9 @@ class RunErasure(ErasureHandler):
             "agent_id": "names an agent",
             "actor": "names the key or account that reported",
         },
+        BannerLine: {
+            "person": "a digest of the name of the key or account that reported",
+        },
         ObservedRepair: {
             "kind": NAME_OF_CODE,
             "person": "a digest of the name of the key or account that reported",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,25 +63,34 @@ def choose(
     """Return the cure that the rows suggest; the rows are newest first.
 
     A row counts by how much its line of code is like the one that failed. Where no code is
-    known, all rows count the same.
+    known, all rows of a person count the same. A person counts once, however many the rows.
     """
     by_cure: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
     weights: defaultdict[str, float] = defaultdict(float)
+    of_person = Counter(row.person for row in rows if row.has_worked)
     for row in rows:
         if row.has_worked:
             by_cure[row.cure].append(row)
-            weights[row.cure] += UNLIKE + _likeness(signature, row)
+            likeness = UNLIKE + _likeness(signature, row)
+            weights[row.cure] += likeness / of_person[row.person]
     if not by_cure:
         return None
     best = max(weights, key=lambda cure: weights[cure])
     repairs = tuple(by_cure[best])
-    uses = [row.has_worked for row in rows if row.cure == best][:FAILED_USES]
     return ChosenCure(
         signature=signature,
         share=weights[best] / sum(weights.values()),
         repairs=repairs,
-        has_failed_lately=len(uses) == FAILED_USES and not any(uses),
+        has_failed_lately=has_failed_lately([r for r in rows if r.cure == best]),
     )
+
+
+def has_failed_lately(uses: Sequence[ObservedRepair]) -> bool:
+    """Return whether the last uses of a cure failed; of several persons, one use of each."""
+    persons = {row.person: row for row in reversed(uses)}
+    last = sorted(persons.values(), key=uses.index) if len(persons) > 1 else uses
+    newest = [row.has_worked for row in last[:FAILED_USES]]
+    return len(newest) == FAILED_USES and not any(newest)
 
 
 def _likeness(signature: FailureSignature, row: ObservedRepair) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -16,7 +16,7 @@ from ace.fixes.fix_words import FixWords
 from ace.fixes.silence import Silence
 from ace.models import ObservedRepair
 from ace.rules.failures import failed_call
-from ace.rules.failures.failed_call import FailedCall, FailureSignature
+from ace.rules.failures.failed_call import FailureSignature
 from ace.rules.task import ToolCall
 from common.caller import Caller
 from memories.models import Memory
@@ -76,40 +76,52 @@ def suggest(
     project: Project, call: ToolCall, caller: Caller, *, scope: Scope | None = None
 ) -> list[KnownFix]:
     """Return what is known against a failed call, the surest first, also what is not said."""
-    failure = _read(project, call)
-    if failure is None or not failure.signatures:
+    signatures = _sign(project, call, caller)
+    if not signatures:
         return []
-    by_signature = _rows_by_signature(project, failure, caller, scope)
+    by_signature = _rows_by_signature(project, call, signatures, caller, scope)
     if not by_signature:
         return []
     own_keys = _own_keys(caller)
     found = [
         fix
-        for signature in failure.signatures
+        for signature in signatures
         if (rows := by_signature.get(signature.digest))
         and (fix := _of_signature(project, signature, rows, caller, own_keys))
     ]
-    return sorted(found, key=lambda fix: fix.cure.certainty, reverse=True)
+    if signatures[0].issue:  # the issues of a report are equally likely
+        found.sort(key=lambda fix: fix.cure.certainty, reverse=True)
+    return found
 
 
-def _read(project: Project, call: ToolCall) -> FailedCall | None:
+def _sign(project: Project, call: ToolCall, caller: Caller) -> list[FailureSignature]:
+    """Return the names under which a failure may be known, the likeliest first.
+
+    A line of earlier successes comes last: repairs may be known of it all the same.
+    """
     failure = failed_call.read(call)
     if failure is None or failure.kind not in record.KINDS_WITH_LINES:
-        return failure
+        return list(failure.signatures) if failure else []
     digests = record.digest_lines(call.result)
-    return failed_call.read(call, record.find_banners(project, digests))
+    banners = record.find_banners(project, digests, caller)
+    likeliest = failed_call.read(call, banners) or failure
+    return list(dict.fromkeys([*likeliest.signatures, *failure.signatures]))
 
 
 def _rows_by_signature(
-    project: Project, failure: FailedCall, caller: Caller, scope: Scope | None
+    project: Project,
+    call: ToolCall,
+    signatures: Sequence[FailureSignature],
+    caller: Caller,
+    scope: Scope | None,
 ) -> dict[str, list[ObservedRepair]]:
-    machine = record.machine_of(failure.call.cwd, caller)
+    machine = record.machine_of(call.cwd, caller)
     rows = (
         ObservedRepair.objects.visible_to(caller)
         .filter(_in_reach(caller, scope))
         .filter(
             project=project,
-            signature__in=[each.digest for each in failure.signatures],
+            signature__in=[each.digest for each in signatures],
             machine__in=["", machine],
         )
         .select_related("run")
@@ -161,6 +173,8 @@ def _of_signature(
         cure = choice.choose(signature, rows)
     if cure is None:
         return None
+    if choice.has_failed_lately([row for row in own if row.cure == cure.newest.cure]):
+        cure = replace(cure, has_failed_lately=True)
     mine = [row for row in cure.repairs if row in own]
     entry, trusted = live_rule.find(project, cure, caller)
     words = fix_words.choose(cure, trusted=mine or trusted)

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from ace.models import AceRun, BannerLine, ObservedRepair
-from ace.rules.failures import cures, error_line, failed_call, masks
+from ace.rules.failures import cures, error_line, failed_call, masks, shell_words
 from ace.rules.failures.cures import TaskRepair
 from ace.rules.failures.failed_call import FailureKind
 from ace.rules.repairs import supply
@@ -20,8 +20,9 @@ from common.db import write
 from memories.models import Memory
 from projects.models import Project
 
-# A line that stands in the successes of so many sessions says nothing about a failure.
-BANNER_SESSIONS = 3
+# A line that stands in the successes of so many sessions says nothing about a failure. For
+# the tasks of others, they are those of so many persons, or one of a key that may attest.
+BANNER_SESSIONS, BANNER_PERSONS = 3, 2
 MAX_BANNERS = 100  # lines of one task
 MAX_TIMES = 1_000  # of one cure in one task
 KINDS_WITH_LINES = (FailureKind.SHELL, FailureKind.TOOL)
@@ -41,27 +42,28 @@ class TaskLines:
 def store(run: AceRun, task: Task, caller: Caller) -> list[TaskRepair]:
     """Store the repairs of a run and its banners, and return the repairs.
 
-    A second call stores nothing new.
+    A second call stores nothing twice.
     """
     lines = _read_lines(task)
-    repairs = cures.find(task, find_banners(run.project, lines.of_failures))
+    repairs = cures.find(task, find_banners(run.project, lines.of_failures, caller))
     rows = _rows(run, task, repairs, caller)
-    new_banners = _new_banners(run, lines.of_successes)
+    new_banners = _new_banners(run, lines.of_successes, caller)
     if rows or new_banners:
         _insert(rows, new_banners)
     return repairs
 
 
-def find_banners(project: Project, digests: Mapping[str, str]) -> frozenset[str]:
-    """Return those of the masked lines that stand in the successes of enough sessions."""
+def find_banners(
+    project: Project, digests: Mapping[str, str], caller: Caller
+) -> frozenset[str]:
+    """Return those of the masked lines that stand in the successes of enough sessions.
+
+    They are sessions of the caller, or of several persons or a key that may attest.
+    """
     if not digests:
         return frozenset()
-    known = _count_sessions(project, digests.values())
-    return frozenset(
-        line
-        for line, digest in digests.items()
-        if known.get(digest, 0) >= BANNER_SESSIONS
-    )
+    known = _find_known(project, digests.values(), caller)
+    return frozenset(line for line, digest in digests.items() if digest in known)
 
 
 def digest_lines(text: str) -> dict[str, str]:
@@ -106,28 +108,50 @@ def _read_lines(task: Task) -> TaskLines:
         kind = failed_call.classify(call)
         if kind in KINDS_WITH_LINES:
             of_failures |= digest_lines(call.result)
-        elif kind is None and call.command and not call.has_failed:
+        elif kind is None and shell_words.speaks_for_itself(call.command):
             of_successes |= dict.fromkeys(error_line.find_banners(call.result))
     return TaskLines(
         of_failures, frozenset(map(digest, list(of_successes)[:MAX_BANNERS]))
     )
 
 
-def _count_sessions(project: Project, digests: Iterable[str]) -> dict[str, int]:
+def _find_known(
+    project: Project, digests: Iterable[str], caller: Caller
+) -> frozenset[str]:
     rows = BannerLine.objects.filter(project=project, digest__in=set(digests))
-    counted = rows.order_by().values("digest").annotate(sessions=Count("pk"))
-    return dict(counted.values_list("digest", "sessions"))
+    counted = (
+        rows.order_by()
+        .values("digest")
+        .annotate(
+            sessions=Count("pk"),
+            persons=Count("person", distinct=True),
+            attested=Count("pk", filter=Q(run__is_attested=True)),
+            own=Count("pk", filter=Q(person__in=caller.own_names)),
+        )
+    )
+    is_shown = Q(persons__gte=BANNER_PERSONS) | Q(attested__gt=0)
+    known = counted.filter(
+        Q(own__gte=BANNER_SESSIONS) | Q(sessions__gte=BANNER_SESSIONS) & is_shown
+    )
+    return frozenset(known.values_list("digest", flat=True))
 
 
-def _new_banners(run: AceRun, digests: frozenset[str]) -> list[BannerLine]:
+def _new_banners(
+    run: AceRun, digests: frozenset[str], caller: Caller
+) -> list[BannerLine]:
     if not digests:
         return []
-    known = _count_sessions(run.project, digests)
-    session = session_of(run)
+    known = _find_known(run.project, digests, caller)
+    session = digest(session_of(run))
     return [
-        BannerLine(project=run.project, run=run, digest=each, session=digest(session))
-        for each in sorted(digests)
-        if known.get(each, 0) < BANNER_SESSIONS
+        BannerLine(
+            project=run.project,
+            run=run,
+            digest=each,
+            session=session,
+            person=caller.person,
+        )
+        for each in sorted(digests - known)
     ]
 
 

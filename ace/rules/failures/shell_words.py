@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from ace.rules import word_tables
 from ace.rules.failures import masks
 from ace.rules.tool_calls import programs, shell_commands
 from ace.rules.tool_calls.shell_commands import SimpleCommand
@@ -21,6 +22,9 @@ _READERS = programs.READERS | programs.SEARCHERS
 # Programs that only look whether something is there.
 _PROBES = frozenset({"pwd", "ls", "which", "whoami", "type", "where", "whereis", "date", "uname", "command"})  # fmt: skip
 _PROBE_FLAGS = frozenset({"--version", "-V", "--help", "-h", "version", "help"})
+# Programs and words that show what another program wrote before: pages, logs.
+_SHOWERS = _READERS | word_tables.read("foreign_programs") | {"journalctl", "dmesg"}
+_LOG_WORDS = frozenset({"log", "logs", "--log", "--log-failed"})
 _NAME = re.compile(r"[a-z][\w:.-]{0,60}")
 _ABSOLUTE = re.compile(r"(?:^|[=:'\"])(?:~|/[\w.@+-]|[A-Za-z]:[\\/])")
 
@@ -57,6 +61,19 @@ def speakers(command: str) -> list[SimpleCommand]:
         if one.program not in _PREPARING
         and not (one.is_piped and one.program in _READERS)
     ]
+
+
+def speaks_for_itself(command: str) -> bool:
+    """Return whether all that a command prints is its own: no file, page or log."""
+    found = speakers(command)
+    return bool(found) and not any(map(_shows_others, found))
+
+
+def _shows_others(simple: SimpleCommand) -> bool:
+    if simple.program == "git" and programs.GIT_READS.intersection(simple.words[1:3]):
+        return True
+    is_log = not _LOG_WORDS.isdisjoint(simple.words[1:])
+    return is_log or simple.program.lower() in _SHOWERS
 
 
 def speaker(command: str, line: str) -> SimpleCommand | None:

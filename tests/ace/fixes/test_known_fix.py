@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from access import keys
-from ace.models import ObservedRepair
+from ace.models import BannerLine, ObservedRepair
+from common.caller import Role
 from playbook.models import Exposure, PlaybookDelta
 from tests.ace.fixes.conftest import CURED, ERROR, FAILED, REPAIR, bash
 
@@ -134,6 +135,73 @@ class TestTheGate:
         found = fix(bob_api, "tool push", broken)
 
         assert found["signature"] == "shell tool: could not reach the registry"
+
+
+class TestOneKey:
+    """What one key that may not attest reports takes no fix from others."""
+
+    def test_a_log_that_was_looked_at_is_no_success(self, complete, bob_api, carol_api):
+        look = bash("tail -n 40 ci.log", ERROR, status="success")
+        for api in (bob_api, bob_api, carol_api):
+            complete(api, [look])
+
+        assert not BannerLine.objects.exists()
+
+    def test_its_successes_are_banners_for_its_own_person_only(
+        self, complete, fix, bob_api, carol_api
+    ):
+        for _ in range(3):
+            complete(bob_api, [bash("tool build", ERROR, status="success")])
+        for api in (bob_api, bob_api, carol_api, carol_api):
+            complete(api)
+
+        assert fix(carol_api)["signature"] == "shell go: flag provided but not defined: -tag"  # fmt: skip
+
+    def test_successes_of_two_persons_leave_the_repairs_that_are_known(
+        self, complete, fix, bob_api, carol_api, dora_api
+    ):
+        for _ in range(2):
+            complete(carol_api)
+        for api in (bob_api, bob_api, dora_api):
+            complete(api, [bash("tool build", ERROR, status="success")])
+
+        assert fix(carol_api)
+
+    def test_successes_of_a_key_that_may_attest_are_banners_for_all(
+        self, complete, fix, bob_api, alice_api
+    ):
+        banner = "error: the cache of 3 files is cold"
+        for _ in range(3):
+            complete(alice_api, [bash("tool build", banner, status="success")])
+        broken = f"{banner}\ncould not reach the registry"
+        calls = [bash("tool push", broken, status="error"), bash("tool push --retry")]
+        for _ in range(2):
+            complete(bob_api, calls)
+
+        found = fix(bob_api, "tool push", broken)
+
+        assert found["signature"] == "shell tool: could not reach the registry"
+
+    def test_its_many_repairs_count_as_one(
+        self, complete, fix, bob_api, carol_api, dora_api, client_of, project
+    ):
+        for api in (bob_api, carol_api):
+            complete(api)
+        for _ in range(3):
+            complete(dora_api, [bash(FAILED, ERROR), bash("go test -run=it ./ledger")])
+
+        assert fix(client_of(project, role=Role.WRITER))["added"] == ["-tags=it"]
+
+    def test_its_failed_uses_end_the_fix_for_its_own_person_only(
+        self, complete, fix, bob_api, carol_api, dora_api
+    ):
+        for api in (bob_api, bob_api, carol_api):
+            complete(api)
+        for _ in range(2):
+            complete(dora_api, [bash(FAILED, ERROR), bash(CURED, ERROR)])
+
+        assert fix(dora_api) is None
+        assert fix(bob_api)
 
 
 class TestToWhom:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace.rules.failures import failed_call
+from ace.rules.failures import failed_call, shell_words
 from tests.ace.rules.failures.calls import bash, masked, read, tool
 
 LINT = "a/b.go:3:5: Error return value of `f.Close` is not checked (errcheck)\n\tdefer f.Close()"
@@ -176,3 +176,23 @@ class TestTheName:
     )
     def test_a_home_folder_stands_for_the_machine(self, cwd, machine):
         assert failed_call.machine_of(cwd) == machine
+
+
+@pytest.mark.parametrize(
+    ("command", "is_own"),
+    [
+        ("make build", True),
+        ("cd app && make build 2>&1 | tail -5", True),
+        ("tail -n 40 ci.log", False),
+        ("make build; cat ci.log", False),
+        ("gh run view 7 --log-failed", False),
+        ("kubectl logs deploy/api", False),
+        ("curl -s https://ci.example/7", False),
+        ("git show HEAD", False),
+        ("echo unknown flag: --fast", False),
+    ],
+)
+def test_a_command_that_shows_a_log_or_a_page_does_not_speak_for_itself(
+    command, is_own
+):
+    assert shell_words.speaks_for_itself(command) is is_own
