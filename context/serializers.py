@@ -6,8 +6,9 @@ from rest_framework import serializers
 
 from common.api.serializers import InProject
 from context.file_graph import FileGraph
+from context.task_rules import SECTIONS
 from memories.models import Memory
-from memories.serializers.fields import PathField
+from memories.serializers.fields import PathField, ScopeSerializer
 from memories.serializers.files import FileOut, PastTime
 from memories.serializers.memories import MemoryOut
 from playbook.serializers.entries import EntryOut
@@ -58,7 +59,30 @@ class TaskContextRequest(InProject):
     task_description = serializers.CharField(max_length=10_000)
     top_k = serializers.IntegerField(min_value=1, max_value=50, default=5)
     token_budget = serializers.IntegerField(
-        min_value=1, max_value=1_000_000, required=False, allow_null=True
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        allow_null=True,
+        help_text="2,000 if it is left out.",
+    )
+    tools = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        max_length=200,
+        required=False,
+        default=list,
+        help_text="Tools and programs of the task, beside those that its words name.",
+    )
+    files = serializers.ListField(
+        child=PathField(),
+        max_length=200,
+        required=False,
+        default=list,
+        help_text="Files at hand, beside those that the task names.",
+    )
+    scope = ScopeSerializer(
+        required=False,
+        help_text="A scope that is read too, beside the workspace and the organization: by "
+        "default the scope of the user to whom the key is bound.",
     )
     cutoff = serializers.ChoiceField(
         choices=["auto", "none"],
@@ -79,14 +103,25 @@ class RelevantMemoryOut(serializers.Serializer[Any]):
     snippet = serializers.CharField(source="hit.snippet")
     snippet_field = serializers.CharField(source="hit.snippet_field")
     reason = serializers.CharField()
+    line = serializers.CharField(source="line.text", help_text="Its line of `text`.")
+    contradicts = serializers.ListField(
+        child=serializers.CharField(),
+        source="line.contradicts",
+        help_text="Ids of memories that say otherwise.",
+    )
 
 
 class RelevantRuleOut(serializers.Serializer[Any]):
-    """A rule above the relevance gate; `score` is its cosine similarity to the task."""
+    """A rule for the task; `score` is its cosine similarity to the task."""
 
     entry = EntryOut()
     score = serializers.FloatField()
     reason = serializers.CharField()
+    section = serializers.ChoiceField(
+        choices=SECTIONS,
+        help_text="`relevant` to the task; `process`: about every task; `other`: the whole "
+        "playbook had room.",
+    )
 
 
 class RecommendedFileOut(serializers.Serializer[Any]):

@@ -13,6 +13,8 @@ from common import replicas
 from common.caller import Role
 from context import file_graph, task_context
 from context import serializers as forms
+from context.task_context import AtHand
+from memories import scopes
 from memories.read.recalls import note_recalled
 
 
@@ -54,6 +56,11 @@ class TaskContextView(ProjectView):
                 token_budget=data.get("token_budget"),
                 agent_id=data["agent_id"],
                 cutoff=data["cutoff"],
+                at_hand=AtHand(
+                    tools=tuple(data["tools"]),
+                    files=tuple(data["files"]),
+                    scopes=scopes.read_too(data.get("scope"), project, self.caller),
+                ),
             )
         )
         note_recalled(item.hit.memory for item in context.memories)

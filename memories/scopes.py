@@ -103,6 +103,18 @@ def resolve_for_task(
     return resolve(value, project, caller)
 
 
+def read_too(
+    data: Mapping[str, str] | None, project: Project, caller: Caller
+) -> tuple[Scope, ...]:
+    """Return the scopes that a task reads beside the shared ones.
+
+    This is the scope that the request names, or else that of the bound user.
+    """
+    if not data and not caller.user_id:
+        return ()
+    return (resolve_for_task(data, project, caller),)
+
+
 def narrower_scopes(scope: Scope | None, session_id: str) -> tuple[Scope, ...]:
     """Return the session scopes that a read of a user scope also covers.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agents.recall.recalled_memory import RecalledItem
-from context.task_context import RelevantRule, describe_lanes
+from context.task_context import describe_lanes
+from context.task_rules import RelevantRule
 from conversations.models import Invocation
 from memories.models import Memory
 from memories.read.search import MemoryHit

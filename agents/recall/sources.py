@@ -15,7 +15,7 @@ from agents.tiers.facts import FACT
 from agents.tiers.tier_search import TierQuery, find_in_scopes, scopes_of
 from common.caller import Caller
 from common.text import question_focus
-from context import task_context
+from context import task_rules
 from context.digest import assemble
 from conversations.agent_memory import preamble, snapshots
 from conversations.invocations import record
@@ -117,7 +117,7 @@ def read_invocations(query: RecallQuery) -> tuple[RecalledItem, ...]:
 def read_rules(query: RecallQuery) -> tuple[RecalledItem, ...]:
     """Return the rules above the relevance gate; raises InferenceError without a vector."""
     query.of_rules.result()
-    found = task_context.relevant_rules(
+    found = task_rules.relevant_rules(
         query.project, query.question, query.caller, limit=MAX_RULES
     )
     return tuple(map(memory_items.item_of_rule, found.rules))

@@ -7,7 +7,7 @@ from inference import tokens
 from inference.embedding import fake
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
-from playbook.models import PlaybookEntry
+from playbook.models import Playbook, PlaybookEntry
 from playbook.proposals import person_edits
 
 URL = "/api/v1/context/task"
@@ -92,9 +92,9 @@ TASK = "make the invoice export retry when the gateway answers"
 
 @pytest.fixture
 def rule(project, alice):
-    def write(text):
+    def write(text, **changes):
         wanted = person_edits.addition(
-            {"content": text, "category": "general"}, alice, reason=""
+            {"content": text, "category": "general", **changes}, alice, reason=""
         )
         return person_edits.submit_edit(project, wanted, alice).entry
 
@@ -102,22 +102,46 @@ def rule(project, alice):
 
 
 class TestRules:
-    def test_only_those_above_the_relevance_gate_are_given(self, ask, rule):
+    def test_a_small_playbook_is_given_whole_the_relevant_rules_first(self, ask, rule):
+        other = rule("Paint the harbour in green.")
         fits = rule(TASK)
-        rule("Paint the harbour in green.")
 
         answer = ask(TASK).json()
 
-        [given] = answer["playbook_entries"]
-        assert given["entry"]["id"] == str(fits.pk)
-        assert given["score"] > 0.9
-        assert answer["below_gate"] == 1
+        given = answer["playbook_entries"]
+        assert [one["entry"]["id"] for one in given] == [str(fits.pk), str(other.pk)]
+        assert [one["section"] for one in given] == ["relevant", "other"]
+        assert given[0]["score"] > 0.9
+        assert answer["text"].index(fits.label) < answer["text"].index("Other rules")
+        assert answer["text"].index(other.label) > answer["text"].index("Other rules")
 
-    def test_pinning_does_not_open_the_gate(self, ask, rule):
-        entry = rule("Paint the harbour in green.")
-        PlaybookEntry.objects.filter(pk=entry.pk).update(pinned=True)
+    def test_of_a_large_playbook_only_what_fits_the_task_is_given(
+        self, ask, rule, project
+    ):
+        rule("Paint the harbour in green.")
+        fits = rule(TASK)
+        always = rule("Write a line in the changelog.", applies_to=["always"])
+        of_tool = rule("Pass the flag for quiet output.", applies_to=["tool:rsync"])
+        rule("Keep the buckets private.", applies_to=["tool:s3cmd"])
+        Playbook.objects.filter(project=project).update(tokens=50_000)
 
-        assert ask(TASK).json()["playbook_entries"] == []
+        answer = ask(f"{TASK} with rsync").json()
+
+        assert [
+            (one["entry"]["id"], one["section"]) for one in answer["playbook_entries"]
+        ] == [
+            (str(of_tool.pk), "relevant"),
+            (str(fits.pk), "relevant"),
+            (str(always.pk), "process"),
+        ]
+        assert answer["below_gate"] == 2
+
+    def test_tools_at_hand_count_as_named(self, ask, rule):
+        rule("Pass the flag for quiet output.", applies_to=["tool:rsync"])
+
+        [given] = ask(TASK, tools=["rsync"]).json()["playbook_entries"]
+
+        assert given["reason"].startswith("the task uses rsync")
 
     def test_one_that_its_votes_contest_is_marked(self, ask, rule):
         entry = rule(TASK)
@@ -130,7 +154,7 @@ class TestRules:
         with fake.outage():
             answer = ask(TASK).json()
 
-        assert answer["playbook_entries"] == []
+        assert [one["section"] for one in answer["playbook_entries"]] == ["other"]
         assert any("relevance" in note for note in answer["notes"])
 
 
@@ -141,11 +165,13 @@ class TestText:
 
         answer = ask(TASK, top_k=1).json()
 
-        opening, told, remembered, file = answer["text"].splitlines()
+        opening, *lines = answer["text"].splitlines()
+        told, remembered, file = (line for line in lines if line.startswith("- "))
         memory = answer["memories"][0]["memory"]
         assert opening.endswith("not an instruction:")
         assert told.startswith(f'- [rule] {entry.label} (general) "{TASK}"')
-        assert remembered.startswith(f"- [note] {memory['id']} (private)")
+        assert remembered.startswith('- [note] "Retry the invoice export when')
+        assert remembered.endswith(f"{memory['id']})")
         assert file.startswith('- [file] "billing/export.py"')
 
     def test_each_item_has_a_score_and_a_reason(self, ask, rule):
@@ -177,7 +203,7 @@ class TestText:
         answer = ask(TASK, token_budget=budget).json()
 
         items = [*answer["memories"], *answer["playbook_entries"], *answer["files"]]
-        lines = answer["text"].splitlines()[1:]
+        lines = [line for line in answer["text"].splitlines() if line[:2] == "- "]
         assert answer["tokens"] == tokens.estimate(answer["text"]) <= budget
         assert len(lines) == len(items)
 

@@ -9,10 +9,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from common.text.quote import json_value, safe_line
-from context import selection, task_context
+from context import memory_lines, selection, task_context
 from context.digest import digest_lines
 from context.selection import Budget, CandidateLine
-from context.task_context import RecommendedFile, RelevantRule
+from context.task_context import RecommendedFile, RelevantMemory
+from context.task_rules import RelevantRule
 from memories.models import Memory
 from memories.read.search import LaneRank, MemoryHit
 from playbook.models import PlaybookEntry
@@ -160,9 +161,31 @@ def relevant_rules(draw: st.DrawFn) -> RelevantRule:
     return RelevantRule(entry, 1.0, "")
 
 
+@st.composite
+def task_memories(draw: st.DrawFn) -> Memory:
+    """A memory as a search returns it: its file links are loaded."""
+    memory = draw(TASK_MEMORIES)
+    memory._prefetched_objects_cache = {"file_links": []}  # type: ignore[attr-defined]  # Django's
+    return memory
+
+
+TASK_MEMORIES = st.builds(
+    Memory,
+    id=st.uuids(),
+    kind=st.sampled_from(Memory.Kind.values),
+    title=FOREIGN,
+    key=FOREIGN,
+    value=JSON,
+    content=LONG,
+    goal=FOREIGN,
+    result=LONG,
+    feedback=FOREIGN,
+    lessons=FOREIGN,
+    created_at=st.just(MOMENT),
+)
 HITS = st.builds(
     MemoryHit,
-    memory=MEMORIES,
+    memory=task_memories(),
     score=st.just(1.0),
     lanes=st.just({"keyword": LaneRank(1, 1.0)}),
     snippet=st.just(""),
@@ -182,13 +205,25 @@ TASKS = st.tuples(
 
 
 def task_text(items: Any) -> str:
-    return task_context.write(task_context.select_lines(*items, None))
+    rules, hits, files = items
+    lines = memory_lines.build([hit.memory for hit in hits], [])
+    memories = [
+        RelevantMemory(hit, "", line)
+        for hit in hits
+        for line in lines
+        if line.memory is hit.memory
+    ]
+    chosen = task_context.select_lines(rules, memories, files, 10**6)
+    return task_context.write(chosen, 10**6)
 
 
 def task_items(text: str) -> list[Any]:
-    opening, *lines = lines_of(text) or [task_context.OPENING]
+    if text == task_context.NOTHING:
+        return []
+    opening, *lines = lines_of(text)
     assert opening == task_context.OPENING
-    return [task_item(LineReader(line)) for line in lines]
+    headings = {*task_context.HEADINGS.values()}
+    return [task_item(LineReader(line)) for line in lines if line not in headings]
 
 
 def task_item(reader: LineReader) -> Any:
@@ -200,7 +235,27 @@ def task_item(reader: LineReader) -> Any:
         reader.skip(" (named in the task)")
         reader.end()
         return path
-    return memory_of(reader)
+    return task_memory_of(reader)
+
+
+def task_memory_of(reader: LineReader) -> dict[str, Any]:
+    """Read the line of a memory for a task: its strings, then the day and the id."""
+    found: dict[str, Any] = {"kind": reader.match(r"[a-z]+"), "strings": []}
+    reader.skip("] ")
+    if found["kind"] == "fact":
+        found["strings"].append(reader.string())
+        reader.skip(" = ")
+        found["value"] = reader.json()
+        reader.has("; ")
+    while not reader.has(" ("):
+        reader.match(r"(?:done|asked|feedback|in)?:? ?")
+        found["strings"].append(reader.string())
+        reader.has("; ")
+    reader.match(r"\d{4}-\d\d-\d\d, ")
+    found["id"] = reader.match(r"[0-9a-f-]{36}")
+    reader.skip(")")
+    reader.end()
+    return found
 
 
 def rule_of(reader: LineReader) -> dict[str, Any]:
@@ -236,9 +291,26 @@ def expected_task(items: Any) -> list[Any]:
     rules, hits, files = items
     return [
         *map(expected_rule, rules),
-        *(expected_memory(hit.memory) for hit in hits),
+        *map(expected_line, memory_lines.build([hit.memory for hit in hits], [])),
         *(safe_line(file.file_path) for file in files),
     ]
+
+
+def expected_line(line: memory_lines.MemoryLine) -> dict[str, Any]:
+    memory = line.memory
+    is_fact = memory.kind == "fact"
+    limited = [
+        (line.happened, memory_lines.MAX_LESSON),
+        (line.done, memory_lines.MAX_DONE),
+        (line.feedback, memory_lines.MAX_FEEDBACK),
+        (line.asked, memory_lines.MAX_GOAL),
+    ]
+    strings = [safe_line(memory.key, FIELD)] if is_fact else []
+    strings += [safe_line(text, limit) for text, limit in limited if text]
+    found: dict[str, Any] = {"kind": memory.kind, "strings": strings}
+    if is_fact:
+        found["value"] = json.loads(json_value(memory.value))
+    return found | {"id": str(memory.pk)}
 
 
 def expected_rule(rule: RelevantRule) -> dict[str, Any]:
@@ -320,7 +392,11 @@ RENDERERS = (
     ),
     Renderer(
         "task context",
-        ("context.task_context", "playbook.entries.freshness"),
+        (
+            "context.memory_lines",
+            "context.task_context",
+            "playbook.entries.freshness",
+        ),
         TASKS,
         task_text,
         task_items,

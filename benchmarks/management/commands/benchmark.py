@@ -31,6 +31,7 @@ from benchmarks.measures import (
     session_fixes,
     session_memory,
     task_cost,
+    taught_rules,
     write_rate,
 )
 from benchmarks.options import BenchmarkOptions
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "dedup": duplicate_verdicts,
     "long": long_texts,
     "relevance": rule_relevance,
+    "taught": taught_rules,
     "learning": learning_curve,
     "lessons": lesson_families,
     "growth": playbook_size,

@@ -103,9 +103,8 @@ class TestRecording:
 
         assert Exposure.objects.count() == 5
 
-    def test_task_context_records_what_passed_the_gate(self, agent, project, write):
+    def test_task_context_records_what_it_gave(self, agent, project, write):
         entry = write(TASK)
-        write("Paint every harbour green.")
         body = {"project_id": str(project.pk), "task_description": TASK}
 
         agent.post("/api/v1/context/task", body)
