@@ -6,6 +6,7 @@ from common.admin.panels import Panel
 from common.caller import Role
 from console.home import (
     acceptance_rate,
+    first_steps,
     flagged_entries,
     key_figures,
     memory_growth,
@@ -40,12 +41,14 @@ class HomePage(ProjectPage):
             *flagged_entries.build_panels(*scope),
             *recent_work.build_panels(*scope),
         ]
+        shows_steps = is_new or first_steps.is_young(self.project)
         return self.show(
             figures=list(key_figures.build(*scope)),
             charts=[] if is_new else charts,
-            is_new=is_new,
+            steps=first_steps.find(*scope) if shows_steps else None,
             owns=self.may(Role.OWNER),
             complete_task=request.build_absolute_uri("/api/v1/complete-task"),
+            context_task=request.build_absolute_uri("/api/v1/context/task"),
             panels=[
                 *(panel for panel in panels if panel.rows or not is_new),
                 *self.installation_panels(),

@@ -237,7 +237,7 @@ QUERIES = {
     "console:file path": 16,
     "console:files": 8,
     "console:files path": 8,
-    "console:home": 25,
+    "console:home": 26,
     "console:inbox tab=automatic": 17,
     "console:inbox tab=conflicts": 15,
     "console:inbox tab=duplicates": 14,

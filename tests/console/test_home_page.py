@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
 # sidebar; the project; eight for the key figures, four charts, five for the
 # entries, three tables.
-QUERIES = 26
+QUERIES = 27
 HOME = reverse("admin:index")
 
 
@@ -138,6 +138,29 @@ class TestThePage:
 
         assert "First steps" in html
         assert reverse("admin:access_apikey_add") not in html
+
+    def test_the_first_steps_turn_green_one_by_one(self, owner, project, client_of):
+        key = client_of(project, role=Role.CURATOR)
+        assert page(owner).content.decode().count('class="am-done"') == 1
+
+        task = {
+            "project_id": str(project.pk),
+            "goal": "List the orders",
+            "result": "Ok.",
+        }
+        taught = {"feedback": "Works. Always show the currency beside a price."}
+        told = {"outcome": "success", "feedback_source": "human"}
+        key.post("/api/v1/complete-task", task | taught | told)
+        assert page(owner).content.decode().count('class="am-done"') == 2
+
+        answer = key.post(
+            "/api/v1/context/task",
+            {"project_id": str(project.pk), "task_description": "List the refunds"},
+        )
+        assert "Always show the currency beside a price." in answer.json()["text"]
+        html = page(owner).content.decode()
+        assert html.count('class="am-done"') == 3
+        assert "First steps: done" in html
 
     def test_it_asks_the_same_queries_however_much_there_is(
         self, owner, project, a_memory, an_entry

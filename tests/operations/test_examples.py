@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROBLEM = re.compile(r'"status": [45]\d\d,')
 HERE = "http://127.0.0.1:8000"
 KEY = "am_..."
+TAUGHT = "Always show the currency beside a price."
 
 
 def examples(page):
@@ -42,3 +44,6 @@ def test_each_works_as_pasted(page, live_server):
 
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr}"
     assert not PROBLEM.search(done.stdout)
+    if page == "README.md":
+        last = done.stdout[done.stdout.rindex("\n{\n") :]
+        assert TAUGHT in json.loads(last)["text"]

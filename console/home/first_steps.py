@@ -1,0 +1,55 @@
+"""The first steps in a project, and which of them are done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from access.models import ApiKey
+from common.caller import Caller
+from playbook.models import Exposure, PlaybookDelta
+from projects.models import Project
+
+Source = Exposure.ExposureSource
+# A project shows its first steps for this long, and as long as it is empty.
+SHOWN = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class FirstSteps:
+    """Whether a key was issued, a task taught something, and an agent was given a rule."""
+
+    has_key: bool
+    has_lesson: bool
+    has_given: bool
+
+    @property
+    def are_done(self) -> bool:
+        return self.has_key and self.has_lesson and self.has_given
+
+
+def is_young(project: Project) -> bool:
+    return project.created_at > timezone.now() - SHOWN
+
+
+def find(project: Project, caller: Caller) -> FirstSteps:
+    """Read the state of the steps in one query.
+
+    Who may not see the keys of the project knows from a lesson that there is one.
+    """
+    theirs = {"project_id": OuterRef("pk")}
+    keys = ApiKey.objects.visible_to(caller).usable()
+    of_project = keys.filter(Q(everywhere=True) | Q(projects=OuterRef("pk")))
+    deltas = PlaybookDelta.objects.visible_to(caller)
+    lessons = deltas.filter(**theirs, run_id__isnull=False)
+    given = Exposure.objects.visible_to(caller).filter(
+        **theirs, source__in=[Source.CONTEXT, Source.RENDER]
+    )
+    rows = Project.objects.visible_to(caller).filter(pk=project.pk)
+    has_key, has_lesson, has_given = rows.values_list(
+        Exists(of_project), Exists(lessons), Exists(given)
+    ).get()
+    return FirstSteps(has_key or has_lesson, has_lesson, has_given)
