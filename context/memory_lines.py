@@ -30,7 +30,7 @@ _MARK = re.compile(r"[\d_./]")
 
 
 @dataclass
-class Said:
+class EarlierTexts:
     """The texts that a context has already."""
 
     texts: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -106,12 +106,12 @@ def build(memories: Iterable[Memory], rules: Iterable[str]) -> list[MemoryLine]:
 
     `rules` are the texts of the rules that stand in the same context.
     """
-    said = Said()
-    said.add(*rules)
+    earlier = EarlierTexts()
+    earlier.add(*rules)
     lines = []
     for memory in memories:
-        if line := _describe(memory, said):
-            said.add(line.happened, line.done, line.feedback)
+        if line := _describe(memory, earlier):
+            earlier.add(line.happened, line.done, line.feedback)
             lines.append(line)
     return lines
 
@@ -133,11 +133,11 @@ def _with_marks(line: MemoryLine, others: Sequence[str]) -> MemoryLine:
     )
 
 
-def _describe(memory: Memory, said: Said) -> MemoryLine | None:
+def _describe(memory: Memory, earlier: EarlierTexts) -> MemoryLine | None:
     """Return what is new of a memory, or None if nothing is."""
-    happened = " ".join(part for part in _events(memory) if not said.has(part))
+    happened = " ".join(part for part in _events(memory) if not earlier.has(part))
     done = memory.result.strip()
-    if said.has(done) or (happened and _is_part(done, happened)):
+    if earlier.has(done) or (happened and _is_part(done, happened)):
         done = ""
     is_fact = memory.kind == Memory.Kind.FACT
     if not (happened or done or is_fact):
@@ -148,7 +148,7 @@ def _describe(memory: Memory, said: Said) -> MemoryLine | None:
         memory,
         happened,
         done,
-        "" if said.has(feedback) or _is_part(feedback, happened) else feedback,
+        "" if earlier.has(feedback) or _is_part(feedback, happened) else feedback,
         "" if _is_part(asked, happened) else asked,
     )
 
