@@ -87,7 +87,7 @@ def choose(
     for pk in _by_similarity(process, near):
         wanted.setdefault(pk, "process")
     if is_whole:
-        for pk in _by_similarity(rows, near):
+        for pk in _by_similarity(relevance.without_answers(rows), near):
             wanted.setdefault(pk, "other")
     return _load(rows, wanted, near, caller)
 

@@ -126,6 +126,12 @@ def _measure_rows(
         yield pk, Relevance(similarity, is_relevant, lead, match)
 
 
+def without_answers(rows: EntryQuerySet) -> EntryQuerySet:
+    """Leave out the entries that answer one question; they say nothing to another one."""
+    kept: EntryQuerySet = rows.exclude(content__regex=_ANSWER)
+    return kept
+
+
 def passes_gate(content: str, similarity: float) -> bool:
     """Whether a text without votes passes its gate at this cosine."""
     base = ANSWER_GATE if _ENDS_IN_ANSWER.search(content) else RULE_GATE
