@@ -166,7 +166,7 @@ class PlaybookErasure(ErasureHandler):
             **dict.fromkeys(("action", "entry_label", "request_id"), SERVICE_VALUE),
         },
         Conflict: {"decided_by": AUTHOR_NAME, "decided_with": SERVICE_VALUE},
-        Exposure: {"agent_id": AUTHOR_NAME},
+        Exposure: {"agent_id": AUTHOR_NAME, "request_id": SERVICE_VALUE},
         UnattestedVote: {"person": PERSON, "kind": SERVICE_VALUE},
         Playbook: {},
         Support: {},

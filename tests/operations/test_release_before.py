@@ -38,7 +38,7 @@ NEW_REMOVERS = 1
 NO_CHECK = {"ace_observation": 1}
 ADVICE_OF_TEST = dict.fromkeys(
     ("playbook_playbookentry", "playbook_support", "playbook_entryvector"), 1
-) | {"playbook_playbookchange": 2}
+) | {"playbook_playbookchange": 2, "playbook_deltavector": -1}
 FEWER_ROWS = {
     "ace": NO_CHECK | ADVICE_OF_TEST,
     "ace, reflected": ADVICE_OF_TEST,
@@ -123,7 +123,8 @@ def outcome(job):
 def rows_now(name, rows):
     """Return how many rows a job or an act of then adds to each table in this release."""
     fewer = FEWER_ROWS.get(name, {})
-    return {table: count - fewer.get(table, 0) for table, count in rows.items()}
+    tables = rows.keys() | fewer.keys()
+    return {table: rows.get(table, 0) - fewer.get(table, 0) for table in tables}
 
 
 def shape_of(value):
