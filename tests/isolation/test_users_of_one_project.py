@@ -264,19 +264,35 @@ class TestSearch:
 
 
 class TestTaskContext:
-    def test_nobody_gets_rows_of_a_private_scope(self, kept, key_of, client_of):
+    @pytest.fixture
+    def ask(self, kept):
         asked = {
             "project_id": str(kept.project.pk),
             "task_description": f"{MARK} deploys with the blue script in {kept.file}",
             "top_k": 50,
         }
-        unbound = client_of(kept.project, role=Role.OWNER)
-        for client in (key_of("u1"), key_of("u2"), unbound):
-            found = client.post(f"{API}/context/task", asked).json()
 
-            assert kept.memory not in [m["memory"]["id"] for m in found["memories"]]
-            if client is not unbound and client.key.user_id == "u2":
-                assert found["files"] == []
+        def post(client):
+            found = client.post(f"{API}/context/task", asked).json()
+            return found, [each["memory"]["id"] for each in found["memories"]]
+
+        return post
+
+    def test_nobody_else_gets_rows_of_a_private_scope(
+        self, ask, kept, key_of, client_of
+    ):
+        of_other, ids = ask(key_of("u2"))
+        _, ids_of_unbound = ask(client_of(kept.project, role=Role.OWNER))
+
+        assert kept.memory not in ids + ids_of_unbound
+        assert of_other["files"] == []
+
+    def test_the_key_of_a_user_reads_the_users_scope_and_no_session(
+        self, ask, kept, key_of, scope
+    ):
+        _, ids = ask(key_of("u1"))
+
+        assert (kept.memory in ids) == (scope["kind"] == "user")
 
 
 class TestSessionsOfOneName:
