@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ace.models import AceRun
-from ace.rules import task as tasks
 from playbook.models import PlaybookEntry
 from playbook.reading import exposures
 
@@ -20,8 +19,8 @@ def for_run(
 
     `injected_entries` and `cited_entries` are the entries that the request names.
     """
-    calls = tasks.parse(run.request).calls
-    links = run.memory.file_links.all() if run.memory else []
+    calls = run.task.calls
+    links = run.memory.file_links.select_related("file") if run.memory else []
     exposures.credit(
         exposures.FinishedTask(
             run_id=run.pk,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from ace import run as runs
 from ace.rules import task as tasks
@@ -94,6 +96,28 @@ def test_a_finished_task_is_parsed_once(answered, monkeypatch):
     answered(25, "DebtFaceAmount", "RentExpense")
 
     assert len(parsed) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_more_files_take_no_more_statements(project, alice):
+    def count(files):
+        calls = [
+            {"tool_name": "edit", "arguments": {"path": f"src/{files}/{n}.py"}}
+            for n in range(files)
+        ]
+        task = {
+            "agent_id": "coder",
+            "goal": f"Edit {files}.",
+            "result": f"Edited {files}.",
+            "tool_usage": calls,
+        }
+        with CaptureQueriesContext(connection) as queries:
+            runs.complete(project, task, alice)
+        return len(queries)
+
+    count(1)
+
+    assert count(12) <= count(2)
 
 
 @pytest.mark.django_db(transaction=True)
