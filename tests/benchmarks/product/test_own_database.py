@@ -76,12 +76,11 @@ def test_keep_keeps_it(commands):
     own_database._drop(own.name)
 
 
-def test_a_failure_of_the_program_is_raised(tmp_path, monkeypatch, settings):
-    settings.BASE_DIR = tmp_path
+def test_a_failure_of_the_program_is_raised(tmp_path):
     (tmp_path / "manage.py").write_text("raise SystemExit(3)")
 
     with pytest.raises(subprocess.CalledProcessError) as error:
-        own_database.run(["benchmark"], os.environ)
+        own_database.run(["benchmark"], os.environ, tmp_path)
 
     assert error.value.returncode == 3
 
