@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Protocol
 
 from django.contrib.auth import get_user_model
 from django.db.models import Q
@@ -16,35 +17,37 @@ class SenderRightsLost(Exception):
     """The sender of earlier work may no longer do it; the message says why."""
 
 
-def restore_caller(
-    project_id: uuid.UUID,
-    *,
-    name: str,
-    key_id: uuid.UUID | None,
-    account_id: int | None,
-    agent_id: str | None,
-    is_attested: bool,
-) -> Caller:
+class SentWork(Protocol):
+    """A row of work that keeps who sent it: a finished task, a run of the agent."""
+
+    project_id: uuid.UUID
+    actor: str
+    key_id: uuid.UUID | None
+    account_id: int | None
+    agent_id: str
+    is_attested: bool
+
+
+def caller_of(work: SentWork, *, is_as_agent: bool = True) -> Caller:
     """Return a caller who continues work as its sender, with what the sender may.
 
     A signed-in person, or a key that is gone, continues as a writer. A key that may no
-    longer attest does not attest what it sent before. An `agent_id` of None is the one to
-    which the key is bound, if any.
+    longer attest does not attest what it sent before. The caller is the agent of the work,
+    or, if `is_as_agent` is False, the one to which the key is bound, if any.
     """
-    key = ApiKey.objects.filter(pk=key_id).first() if key_id else None
-    if agent_id is None:
-        agent_id = key.agent_id if key else ""
+    key = ApiKey.objects.filter(pk=work.key_id).first() if work.key_id else None
     is_believed = key is None or key.may_attest
+    agent_of_key = key.agent_id if key else ""
     return Caller(
-        name=name,
-        roles={project_id: Role(key.role) if key else Role.WRITER},
-        key_id=key_id,
-        line_id=key.line_id if key else key_id,
-        root_line_id=key.root_line_id if key else key_id,
+        name=work.actor,
+        roles={work.project_id: Role(key.role) if key else Role.WRITER},
+        key_id=work.key_id,
+        line_id=key.line_id if key else work.key_id,
+        root_line_id=key.root_line_id if key else work.key_id,
         key_account_id=key.account_id if key else None,
-        account_id=account_id,
-        may_attest=is_attested and is_believed,
-        agent_id=agent_id,
+        account_id=work.account_id,
+        may_attest=work.is_attested and is_believed,
+        agent_id=work.agent_id if is_as_agent else agent_of_key,
         user_id=key.user_id if key else "",
     )
 

@@ -19,6 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from access import idempotency
+from access.restored_caller import caller_of
 from ace import episode, executor, feedback_source
 from ace.curate import curator_phase
 from ace.episode import EpisodeSource
@@ -27,7 +28,6 @@ from ace.models import AceRun
 from ace.reflect import cited_entries, reflector_phase
 from ace.rules import task as tasks
 from ace.rules.outcome import task_outcome
-from ace.sender import caller_of
 from audit import trail
 from common import errors
 from common.caller import Caller, Role

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from access.restored_caller import caller_of
 from ace.models import AceRun, Observation
 from ace.reflect.by_rules import RuleFindings
 from ace.rules import evidence as spans
@@ -18,7 +19,6 @@ from ace.rules import lesson_gaps
 from ace.rules.failures.cures import TaskRepair
 from ace.rules.lesson_gaps import GapKind, LessonGap
 from ace.rules.task import Task
-from ace.sender import caller_of
 from common.db import write
 from memories.queries import as_visible_as
 from playbook.proposals import observed_lesson

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Count, Q, QuerySet
 
+from access.restored_caller import caller_of
 from ace.models import AceRun, Observation
 from ace.reflect.by_rules import RuleFindings
 from ace.rules import evidence as spans
@@ -16,7 +17,6 @@ from ace.rules.evidence import Evidence
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson
 from ace.rules.unresolved_errors import UnresolvedError
-from ace.sender import caller_of
 from common.db import write
 from memories.queries import as_visible_as
 from playbook.history import revision

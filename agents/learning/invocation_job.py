@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from access.restored_caller import caller_of
 from agents.learning import episode, facts_from_run, model_question, summary
-from agents.learning.run_caller import caller_of
 from agents.models import AgentRun
 from agents.run_texts import has_changed, question_of, result_of
 from agents.tiers.fact_store import FactOwner, find_owner

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from access.restored_caller import SenderRightsLost, require_rights, restore_caller
+from access import restored_caller
+from access.restored_caller import SenderRightsLost, require_rights
 from agents.models import AgentRun
 from common.caller import Caller, Role
 
 
 def caller_of(run: AgentRun) -> Caller:
     """Return a caller who continues the run as its sender, with what the sender may."""
-    return restore_caller(
-        run.project_id,
-        name=run.actor,
-        key_id=run.key_id,
-        account_id=run.account_id,
-        agent_id=None,
-        is_attested=run.is_attested,
-    )
+    return restored_caller.caller_of(run, is_as_agent=False)
 
 
 def require_sender(run: AgentRun, caller: Caller) -> None:
