@@ -20,8 +20,8 @@ from memories.models import File, MemoryFile
 from memories.read import search
 from memories.scopes import Scope
 from playbook.entries import freshness
-from playbook.models import Exposure, PlaybookEntry
-from playbook.reading import exposures
+from playbook.models import Exposure
+from playbook.reading import entry_list, exposures
 from playbook.rule_text.applicability import read_surroundings
 from projects.models import Project
 
@@ -111,8 +111,8 @@ def for_task(
     """Return the best memories, entries and files for a task, and a text that lists them.
 
     Entries come first, because they are shorter and were reviewed. No line is cut, and no
-    line repeats another one. This function records which entries and memories the agent
-    was given, for the agent's next finished task.
+    line repeats another one. This function records which entries the agent was given, for the
+    agent's next finished task.
     """
     caller.require(Role.VIEWER, project.pk)
     agent_id = exposures.resolve_agent(caller, agent_id)
@@ -220,7 +220,7 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     entry = rule.entry
     mark = freshness.doubt_note(
         entry.content,
-        is_contested=freshness.is_in_doubt(entry) or is_disputed(entry),
+        is_contested=entry_list.is_contested(entry),
         files=freshness.changed_files(entry),
     )
     votes = f"helpful={entry.helpful} harmful={entry.harmful}"
@@ -228,11 +228,6 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     content = json_string(entry.content, MAX_RULE)
     line = f"- [rule] {entry.label} ({category}) {content} ({votes}){mark}"
     return CandidateLine(rule, rule.section, len(line), lambda: line)
-
-
-def is_disputed(entry: PlaybookEntry) -> bool:
-    """Whether the entry is in an open conflict (`entry_list.with_details`)."""
-    return bool(getattr(entry, "is_disputed", False))
 
 
 def _memory_line(memory: RelevantMemory) -> CandidateLine[Item]:

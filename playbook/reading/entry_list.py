@@ -125,6 +125,12 @@ def with_details(
     )
 
 
+def is_contested(entry: PlaybookEntry) -> bool:
+    """Return whether an entry of `with_details` is in doubt, or in an open conflict."""
+    is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `with_details`
+    return is_disputed or freshness.is_in_doubt(entry)
+
+
 def order_ids(rows: QuerySet[PlaybookEntry], order: EntryOrder) -> list[uuid.UUID]:
     """Return the ids of all entries in order.
 

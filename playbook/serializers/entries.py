@@ -106,8 +106,7 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
         return [str(support.memory_id) for support in reversed(supports)]
 
     def get_is_contested(self, entry: PlaybookEntry) -> bool:
-        is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `with_details`
-        return is_disputed or freshness.is_in_doubt(entry)
+        return entry_list.is_contested(entry)
 
     def get_is_due(self, entry: PlaybookEntry) -> bool:
         return freshness.is_due(entry.review_after)

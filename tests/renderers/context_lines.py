@@ -158,6 +158,7 @@ def relevant_rules(draw: st.DrawFn) -> RelevantRule:
         entry.content = f"{entry.named_changed[0]} {entry.content}"
     entry.linked_changed = []
     entry.is_in_doubt = draw(st.booleans())
+    entry.is_disputed = False
     return RelevantRule(entry, 1.0, "")
 
 
