@@ -122,7 +122,8 @@ def credit(task: FinishedTask) -> None:
     )
     if task.cited_entries:
         of_run.filter(entry__in=task.cited_entries).update(was_cited=True)
-    _note_uses(of_run, task)
+    if credited or reported:
+        _note_uses(of_run, task)
 
 
 def _note_uses(of_run: QuerySet[Exposure], task: FinishedTask) -> None:
