@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from common.text.contradiction.disagreement import reason_to_keep_apart
 from common.text.contradiction.rule_opposition import find_opposition
@@ -124,13 +124,10 @@ def mark_contradictions(lines: Sequence[MemoryLine]) -> list[MemoryLine]:
             if disagree(line.claim, other.claim):
                 against.setdefault(at, []).append(str(other.memory.pk))
                 against.setdefault(other_at, []).append(str(line.memory.pk))
-    return [_with_marks(line, against.get(at, ())) for at, line in enumerate(lines)]
-
-
-def _with_marks(line: MemoryLine, others: Sequence[str]) -> MemoryLine:
-    return MemoryLine(
-        line.memory, line.happened, line.done, line.feedback, line.asked, (*others,)
-    )
+    return [
+        replace(line, contradicts=tuple(against.get(at, ())))
+        for at, line in enumerate(lines)
+    ]
 
 
 def _describe(memory: Memory, earlier: EarlierTexts) -> MemoryLine | None:

@@ -8,12 +8,11 @@ from ace.fixes.choice import ChosenCure
 from ace.models import ObservedRepair
 from common.caller import Caller
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals.proposed_change import WRITES_TEXT
 from playbook.reading import entry_list
 from projects.models import Project
 
-Operation, Status = PlaybookDelta.DeltaOperation, PlaybookDelta.DeltaStatus
-# A vote or a removal says nothing about the words of an entry.
-_WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
+Status = PlaybookDelta.DeltaStatus
 _REVIEWED = (Status.ACCEPTED, Status.EDITED)
 
 
@@ -28,7 +27,7 @@ def find(
         PlaybookDelta.objects.visible_to(caller)
         .filter(
             project=project,
-            operation__in=_WRITES_TEXT,
+            operation__in=WRITES_TEXT,  # a vote or a removal does not speak of its words
             run_id__in={row.run_id for row in cure.repairs},
             status__in=PlaybookDelta.IN_FORCE,
             entry__status=PlaybookEntry.EntryStatus.ACTIVE,

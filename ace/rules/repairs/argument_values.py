@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ace.rules.files import file_paths
-
 _ID = re.compile(r"\d{4,}|[0-9a-fA-F]{8,}|[A-Z]{1,10}\d{2,}")
 
 
@@ -40,9 +38,3 @@ def type_of(value: object) -> str:
 
 def shape_of(text: str) -> str:
     return re.sub(r"[A-Za-z]{1,60}", "a", re.sub(r"\d", "9", text))
-
-
-def path_of(value: object) -> str:
-    if not isinstance(value, str) or "/" not in value:
-        return ""
-    return file_paths.normalise(value, explicit=True) or ""

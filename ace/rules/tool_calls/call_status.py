@@ -75,8 +75,9 @@ def has_failed(
 ) -> bool | None:
     """Return whether the call failed, or None if nothing shows it.
 
-    A call that a person refused has not worked, whatever its flags say. Else the flags of the step decide first, then an error object in the result, then test
-    counts, then the words that report a failure. A flag of success says little about a pipe:
+    A call that a person refused has not worked, whatever its flags say. Of other calls, the
+    flags of the step decide first, then an error object in the result, then test counts,
+    then the words that report a failure. A flag of success says little about a pipe:
     `make test | tail` ends with the status of `tail`.
     """
     if refusals.is_refusal(result):
