@@ -137,15 +137,7 @@ def _rank(gap: LessonGap, repeated: Collection[str]) -> tuple[bool, bool, bool]:
 def _row(
     run: AceRun, task: Task, gap: LessonGap, repeated: Collection[str]
 ) -> Observation:
-    quotes = [
-        {
-            "field": span.field,
-            "start": span.start,
-            "end": span.end,
-            "quote": spans.quote(task, span),
-        }
-        for span in gap.evidence
-    ]
+    quotes = [spans.locate(task, span) for span in gap.evidence]
     is_repeated = gap.kind is GapKind.FAILED_CALL and gap.signature in repeated
     kind = GapKind.REPEATED_ERROR if is_repeated else gap.kind
     return Observation(

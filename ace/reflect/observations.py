@@ -217,10 +217,7 @@ def _row(run: AceRun, task: Task, error: ObservedError) -> Observation:
         "condition": error.condition,
         "observed": error.detail,
         "cause": error.root_cause,
-        "field": error.span.field,
-        "start": error.span.start,
-        "end": error.span.end,
-        "quote": spans.quote(task, error.span),
+        **spans.locate(task, error.span),
     }
     if error.resolved_by:
         seen["mended_by"] = error.resolved_by

@@ -14,6 +14,7 @@ from ace.fixes import record
 from ace.models import AceRun, Observation
 from ace.reflect.by_rules import RuleFindings
 from ace.rules import evidence as spans
+from ace.rules.evidence import Evidence
 from ace.rules.feedback import wishes
 from ace.rules.feedback.wishes import Wish
 from ace.rules.task import Task
@@ -57,22 +58,27 @@ def learn(run: AceRun, task: Task, findings: RuleFindings) -> RuleFindings:
     _store(run, task, asked)
     found = []
     for wish, earlier in _matches(asked, _earlier_wishes(run, asked)):
-        quote = task.text(wish.field)[wish.start : wish.end]
-        if is_sound(wish.content, [quote]):
-            found.append(_lesson(wish, quote, earlier))
+        span = _span_of(task, wish)
+        if is_sound(wish.content, [spans.quote(task, span)]):
+            found.append(_lesson(wish, span, earlier))
     if not found:
         return findings
     return replace(findings, lessons=[*findings.lessons, *found], abstention="")
 
 
-def _lesson(wish: Wish, quote: str, earlier: KnownWish) -> TaskLesson:
+def _span_of(task: Task, wish: Wish) -> Evidence:
+    quote = task.text(wish.field)[wish.start : wish.end]
+    return spans.make("wish", wish.field, wish.start, wish.end, quote)
+
+
+def _lesson(wish: Wish, span: Evidence, earlier: KnownWish) -> TaskLesson:
     return TaskLesson(
         condition="",
         action=wish.content.split(":", 1)[0],
         content=wish.content,
         category="best_practices",
         root_cause="PREFERENCE",
-        evidence=(spans.make("wish", wish.field, wish.start, wish.end, quote),),
+        evidence=(span,),
         signature=_signature(wish),
         confidence=CONFIDENCE,
         # Without the words of that run, which a purge of its memory could not find here.
@@ -97,10 +103,7 @@ def _store(run: AceRun, task: Task, asked: Sequence[Wish]) -> None:
                 "condition": "",
                 "observed": wish.command,
                 "cause": CAUSE,
-                "field": wish.field,
-                "start": wish.start,
-                "end": wish.end,
-                "quote": task.text(wish.field)[wish.start : wish.end],
+                **spans.locate(task, _span_of(task, wish)),
                 "session": session,
             },
         )

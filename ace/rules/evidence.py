@@ -101,6 +101,16 @@ def quote(task: Task, span: Evidence) -> str:
     return task.text(span.field)[span.start : span.end]
 
 
+def locate(task: Task, span: Evidence) -> dict[str, str | int]:
+    """Return the place and the words of evidence as rows keep them: field, start, end, quote."""
+    return {
+        "field": span.field,
+        "start": span.start,
+        "end": span.end,
+        "quote": quote(task, span),
+    }
+
+
 def make(
     kind: str, field: str, start: int, end: int, message: str, key: str = ""
 ) -> Evidence:
