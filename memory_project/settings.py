@@ -162,6 +162,7 @@ INSTALLED_APPS = [
     "playbook",
     "context",
     "console",
+    "mcp_server",
     "ace",
     "benchmarks",
     "embedded",
