@@ -172,6 +172,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "memory_project.middleware.MetricsMiddleware",
     "common.api.middleware.NoStoreMiddleware",
+    "common.api.middleware.VersionMiddleware",
     "memory_project.middleware.RequestLogMiddleware",
     "common.api.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",

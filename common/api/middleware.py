@@ -15,6 +15,7 @@ from common.unknown_fields import shorten
 
 PREFIX = "/api/"
 PAGES = "/admin"
+VERSION_HEADER = "X-Agent-Memory-Version"
 NO_ROW = str(uuid.UUID(int=0))
 
 
@@ -34,6 +35,22 @@ class NoStoreMiddleware:
             response["Cache-Control"] = "private, no-store"
         elif not path.startswith(settings.STATIC_URL):
             response["Cache-Control"] = "no-store"
+        return response
+
+
+class VersionMiddleware:
+    """Answer a client that names its version with the version of the service.
+
+    Nobody else is told which version runs here.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if VERSION_HEADER in request.headers:
+            response[VERSION_HEADER] = settings.VERSION
         return response
 
 

@@ -262,3 +262,10 @@ class TestTheCommand:
 
         assert (answer.returncode, answer.stderr) == (1, "")
         assert "  told  shop/told.py\n" in answer.stdout
+
+
+def test_a_module_that_a_program_wrote_is_left_out(tree):
+    module = "class Till:\n    pass\n"
+    root = tree({"shop/a.py": module, "stock/a.py": f"# Written by x.\n{module}"})
+
+    assert faults_of(root) == {}
