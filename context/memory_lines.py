@@ -49,7 +49,10 @@ class EarlierTexts:
 
 @dataclass(frozen=True)
 class MemoryLine:
-    """What a line says of a memory. `happened` and `done` are what the task brings."""
+    """What a line says of a memory. `happened` and `done` are what the task brings.
+
+    `changed` are files that have changed where the reader is.
+    """
 
     memory: Memory
     happened: str
@@ -57,6 +60,7 @@ class MemoryLine:
     feedback: str = ""
     asked: str = ""
     contradicts: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
     @property
     def claim(self) -> str:
@@ -90,7 +94,7 @@ class MemoryLine:
 
     def _notes(self) -> Iterator[str]:
         """Yield the marks of doubt, the day and the id."""
-        changed = sorted(_suspect_paths(self.memory))
+        changed = sorted({*_suspect_paths(self.memory), *self.changed})
         if changed:
             more = f" and {len(changed) - 1} more" if changed[1:] else ""
             yield f"unconfirmed since {json_string(changed[0])}{more} changed"

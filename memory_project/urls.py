@@ -25,4 +25,5 @@ urlpatterns = [
     path("api/v1/", include("playbook.urls")),
     path("api/v1/", include("ace.urls")),
     path("api/v1/", include("context.urls")),
+    path("", include("mcp_server.urls")),
 ]

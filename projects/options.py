@@ -328,6 +328,15 @@ def _find_names(text: str) -> list[re.Match[str]]:
     return [match for match in found if match["named"] or match["braced"]]
 
 
+class HookSettings(SettingsSection):
+    """At which events of a session a hook gives something unasked; docs/howto/hooks.md."""
+
+    session_start: bool = True
+    subagent_start: bool = True
+    prompt: bool = True
+    tool_failed: bool = True
+
+
 class RootCause(SettingsSection):
     """A project's own root cause: a code, and the words that indicate it."""
 
@@ -362,6 +371,7 @@ class ProjectOptions(SettingsSection):
     quotas: QuotaSettings = QuotaSettings()
     conversations: ConversationSettings = ConversationSettings()
     agents: AgentSettings = AgentSettings()
+    hooks: HookSettings = HookSettings()
     root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
 
     @field_validator("categories")

@@ -10,7 +10,8 @@ from ace.models import ObservedRepair
 from ace.rules.failures import masks
 from ace.rules.failures.failed_call import FailureSignature
 
-# The gate: one cure has this share of the repairs, and was seen in so many sessions.
+# The gate: one cure has this share of the repairs, and was seen in so many sessions. What
+# the person's own sessions showed, or a person accepted, needs one session.
 MIN_SHARE, MIN_SESSIONS = 0.6, 2
 # A repair of code that is unlike counts less, but never for nothing.
 UNLIKE = 0.15
@@ -44,7 +45,12 @@ class ChosenCure:
     @property
     def is_clear(self) -> bool:
         """Whether the cure passes the gate."""
-        return self.share >= MIN_SHARE and self.sessions >= MIN_SESSIONS
+        return self.is_alone and self.sessions >= MIN_SESSIONS
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether hardly another cure is known."""
+        return self.share >= MIN_SHARE
 
     @property
     def certainty(self) -> tuple[bool, float]:

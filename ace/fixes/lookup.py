@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -59,9 +59,22 @@ def find(
 ) -> KnownFix | None:
     """Return the surest fix that may be said, and record that its entry was given."""
     agent_id = exposures.resolve_agent(caller, agent_id)
-    found = suggest(project, call, caller, scope=scope)
-    fix = next((each for each in found if each.silence is None), None)
-    if fix and fix.entry:
+    fix = choose(suggest(project, call, caller, scope=scope))
+    if fix:
+        note_given(project, fix, caller, agent_id=agent_id)
+    return fix
+
+
+def choose(found: Iterable[KnownFix]) -> KnownFix | None:
+    """Return the surest fix that may be said."""
+    return next((each for each in found if each.silence is None), None)
+
+
+def note_given(
+    project: Project, fix: KnownFix, caller: Caller, *, agent_id: str
+) -> None:
+    """Record that the agent was given the rule that states the fix, if there is one."""
+    if fix.entry:
         exposures.record(
             project,
             {fix.entry.pk: None},
@@ -69,17 +82,26 @@ def find(
             source=Exposure.ExposureSource.CONTEXT,
             agent_id=agent_id,
         )
-    return fix
 
 
 def suggest(
-    project: Project, call: ToolCall, caller: Caller, *, scope: Scope | None = None
+    project: Project,
+    call: ToolCall,
+    caller: Caller,
+    *,
+    scope: Scope | None = None,
+    but_session: str = "",
 ) -> list[KnownFix]:
-    """Return what is known against a failed call, the surest first, also what is not said."""
+    """Return what is known against a failed call, the surest first, also what is not said.
+
+    The repairs of `but_session` do not count: who asks there has made them.
+    """
     signatures = _sign(project, call, caller)
     if not signatures:
         return []
-    by_signature = _rows_by_signature(project, call, signatures, caller, scope)
+    by_signature = _rows_by_signature(
+        project, call, signatures, caller, scope, but_session
+    )
     if not by_signature:
         return []
     own_keys = _own_keys(caller)
@@ -114,6 +136,7 @@ def _rows_by_signature(
     signatures: Sequence[FailureSignature],
     caller: Caller,
     scope: Scope | None,
+    but_session: str,
 ) -> dict[str, list[ObservedRepair]]:
     machine = record.machine_of(call.cwd, caller)
     rows = (
@@ -127,6 +150,8 @@ def _rows_by_signature(
         .select_related("run")
         .defer("run__request", "run__result", "run__phases")
     )
+    if but_session:
+        rows = rows.exclude(session=but_session)
     found: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
     for row in rows.order_by("-pk")[:MAX_ROWS]:
         found[row.signature].append(row)
@@ -169,7 +194,7 @@ def _of_signature(
         if row.person in caller.own_names or row.run.key_id in own_keys
     ]
     cure = choice.choose(signature, own)
-    if cure is None or not cure.is_clear:
+    if cure is None or not cure.is_alone:
         cure = choice.choose(signature, rows)
     if cure is None:
         return None
@@ -177,11 +202,12 @@ def _of_signature(
         cure = replace(cure, has_failed_lately=True)
     mine = [row for row in cure.repairs if row in own]
     entry, trusted = live_rule.find(project, cure, caller)
-    words = fix_words.choose(cure, trusted=mine or trusted)
+    vouched = mine or trusted
+    words = fix_words.choose(cure, trusted=vouched)
     return KnownFix(
         cure=cure,
         words=words,
         is_own=bool(mine),
         entry=entry,
-        silence=silence.find_reason(project, cure, words),
+        silence=silence.find_reason(project, cure, words, is_vouched_for=bool(vouched)),
     )

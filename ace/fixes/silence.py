@@ -26,11 +26,17 @@ class Silence(StrEnum):
     FILE_GONE = "it names a file that is gone"
 
 
-def find_reason(project: Project, cure: ChosenCure, words: FixWords) -> Silence | None:
-    """Return the first reason for silence, or None if the fix may be said."""
+def find_reason(
+    project: Project, cure: ChosenCure, words: FixWords, *, is_vouched_for: bool
+) -> Silence | None:
+    """Return the first reason for silence, or None if the fix may be said.
+
+    What the caller's own sessions showed, or a live rule that is trusted states, needs no
+    second session.
+    """
     if not words.is_sayable:
         return Silence.NO_WORDS
-    if not cure.is_clear:
+    if not (cure.is_clear or (is_vouched_for and cure.is_alone)):
         return Silence.UNCLEAR
     if cure.has_failed_lately:
         return Silence.FAILED_LATELY

@@ -142,7 +142,13 @@ def parse(request: Mapping[str, Any]) -> Task:
 
 def parse_failed_call(request: Mapping[str, Any]) -> ToolCall:
     """Parse one call that has failed: {tool, arguments, error, cwd}."""
-    step = {**request, "result": request.get("error"), "is_error": True}
+    return parse_ended_call(
+        {**request, "result": request.get("error"), "is_error": True}
+    )
+
+
+def parse_ended_call(step: Mapping[str, Any]) -> ToolCall:
+    """Parse one call, whose result may show that it failed."""
     return _call(0, step)
 
 

@@ -45,19 +45,29 @@ class TestTheGate:
         assert (found["failed"], found["worked"]) == (FAILED, CURED)
         assert (found["kind"], found["share"], found["is_own"]) == ("shell", 1.0, True)
 
-    def test_one_session_is_not_enough_however_many_tasks_it_has(
-        self, complete, fix, bob_api
+    def test_one_session_is_enough_for_its_own_person_and_for_nobody_else(
+        self, complete, fix, bob_api, dora_api
     ):
-        for _ in range(3):
-            complete(bob_api, session_id="s1")
-
-        assert fix(bob_api) is None
-
-    def test_a_space_makes_another_session(self, complete, fix, bob_api):
         complete(bob_api, session_id="s1")
-        complete(bob_api, session_id="s1 ")
 
-        assert fix(bob_api)
+        assert "1 time in 1 session" in fix(bob_api)["text"]
+        assert fix(dora_api) is None
+
+    def test_for_others_one_session_of_two_persons_is_not_enough(
+        self, complete, fix, bob_api, carol_api, dora_api
+    ):
+        for api in (bob_api, carol_api):
+            complete(api, session_id="s1")
+
+        assert fix(dora_api) is None
+
+    def test_a_space_makes_another_session(
+        self, complete, fix, bob_api, carol_api, dora_api
+    ):
+        complete(bob_api, session_id="s1")
+        complete(carol_api, session_id="s1 ")
+
+        assert fix(dora_api)
 
     def test_two_cures_that_are_as_frequent_are_not_said(self, complete, fix, bob_api):
         other = [bash(FAILED, ERROR), bash("go test -run=it ./ledger")]

@@ -1,0 +1,120 @@
+"""Compare the files that rules and memories rest on with those of the agent's branch."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from common.caller import Caller, Role
+from common.db import write
+from mcp_server.hooks.hook_event import MAX_FILES, HookEvent
+from memories.models import File, Memory, MemoryFile
+from playbook.entries.freshness import DEPENDENCY_RELATIONS
+from playbook.models import Anchor
+from projects.models import Project
+
+# The branch that stands for the project's files, unless the project names one.
+MAIN_BRANCHES = ("main", "master")
+
+
+@dataclass(frozen=True)
+class AnchorState:
+    """The files that a text rests on, and those that have changed or are gone on a branch."""
+
+    paths: frozenset[str] = frozenset()
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BranchFiles:
+    """The hashes that an agent reported, and those of the project's files as they are known."""
+
+    reported: Mapping[str, str | None] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)
+
+    def compare(self, paths: Mapping[str, Collection[str]]) -> AnchorState:
+        """Return the state of a text with these files.
+
+        `paths` maps each file to the hashes that it had when the text was confirmed. Without
+        such hashes, the file is compared with the project's.
+        """
+        changed, gone = [], []
+        for path in sorted(paths):
+            if path not in self.reported:
+                continue
+            digest = self.reported[path]
+            expected = {*paths[path]} or {*filter(None, [self.known.get(path)])}
+            if digest is None:
+                gone.append(path)
+            elif expected and digest not in expected:
+                changed.append(path)
+        return AnchorState(frozenset(paths), tuple(changed), tuple(gone))
+
+
+def read(project: Project, event: HookEvent, caller: Caller) -> BranchFiles:
+    """Return the files of an event beside those of the project that the caller may see."""
+    if not event.hashes:
+        return BranchFiles()
+    rows = File.objects.visible_to(caller).filter(
+        project=project, file_path__in=list(event.hashes)
+    )
+    known = dict(rows.values_list("file_path", "last_content_hash"))
+    return BranchFiles(event.hashes, known)
+
+
+def of_rules(
+    entry_ids: Iterable[uuid.UUID], files: BranchFiles
+) -> Mapping[uuid.UUID, AnchorState]:
+    """Return the states of entries: of the files that they name, and of their memories'.
+
+    Only links of those who may attest count, as for the rest of a rule's freshness.
+    """
+    ids = list(entry_ids)
+    found: defaultdict[uuid.UUID, dict[str, set[str]]] = defaultdict(dict)
+    anchors = Anchor.objects.filter(entry__in=ids).order_by()
+    for entry_id, path in anchors.values_list("entry_id", "file_path"):
+        found[entry_id].setdefault(path, set())
+    links = MemoryFile.objects.filter(
+        memory__supports__entry__in=ids,
+        is_attested=True,
+        relation_type__in=DEPENDENCY_RELATIONS,
+        file__file_path__in=list(files.reported),
+    ).order_by()
+    columns = ("memory__supports__entry_id", "file__file_path", "content_hash")
+    for entry_id, path, digest in links.values_list(*columns):
+        if entry_id in ids:
+            found[entry_id].setdefault(path, set()).update(filter(None, [digest]))
+    return {pk: files.compare(paths) for pk, paths in found.items()}
+
+
+def of_memory(memory: Memory, files: BranchFiles) -> AnchorState:
+    """Return the state of a memory, whose links are loaded."""
+    paths: dict[str, set[str]] = {}
+    for link in memory.file_links.all():
+        if link.relation_type in DEPENDENCY_RELATIONS:
+            hashes = paths.setdefault(link.file.file_path, set())
+            hashes.update(filter(None, [link.content_hash]))
+    return files.compare(paths)
+
+
+@write
+def learn_hashes(project: Project, event: HookEvent, caller: Caller) -> None:
+    """Set the hashes of files that nobody has synced, if the branch is the main one.
+
+    A file that has a hash keeps it: `files/sync` changes it.
+    """
+    named = [project.current_branch] if project.current_branch else MAIN_BRANCHES
+    if event.branch not in named or not caller.may(Role.WRITER, project.pk):
+        return
+    rows = File.objects.visible_to(caller).filter(
+        project=project,
+        file_path__in=[path for path, digest in event.hashes.items() if digest],
+        last_content_hash="",
+    )
+    unknown = list(rows.order_by("file_path")[:MAX_FILES])
+    for file in unknown:
+        file.last_content_hash = event.hashes[file.file_path] or ""
+    File.objects.bulk_update(unknown, ["last_content_hash"])

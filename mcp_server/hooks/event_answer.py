@@ -1,0 +1,194 @@
+"""Answer an event of a session: count it, and give what is due, once per session."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from ace.fixes import lookup
+from common import errors
+from common.caller import Caller, Role
+from common.text.memory_fence import fence
+from conversations.sessions import lifecycle
+from conversations.sessions.lifecycle import SessionDraft
+from inference import tokens
+from mcp_server.hooks import (
+    branch_files,
+    failed_call,
+    given_line,
+    hook_counts,
+    pushes,
+    session_end,
+    session_start,
+)
+from mcp_server.hooks.given_line import GivenLine, GivenSection, Section
+from mcp_server.hooks.harnesses import registry
+from mcp_server.hooks.harnesses.harness import Harness
+from mcp_server.hooks.hook_event import MAX_FILES, EventKind, HookEvent
+from mcp_server.models import Push
+from playbook.models import Exposure
+from playbook.reading import exposures
+from projects.models import Project
+
+log = structlog.get_logger(__name__)
+FENCE_TOKENS = tokens.estimate(fence("")) + 1
+# A session whose context was compacted or cleared has lost what it was given.
+RESTARTS = ("compact", "clear")
+
+
+@dataclass(frozen=True)
+class HookAnswer:
+    """What the harness reads, and the files that the given lines are anchored to."""
+
+    body: dict[str, Any]
+    files: tuple[str, ...] = ()
+
+
+def answer(
+    caller: Caller, project: Project, harness: str, payload: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Answer an event; an event that gives nothing, or that is unknown, is answered `{}`."""
+    return handle(caller, project, harness, payload).body
+
+
+def handle(
+    caller: Caller,
+    project: Project,
+    harness: str,
+    payload: Mapping[str, Any],
+    *,
+    named: str = "",
+    server: str = "",
+) -> HookAnswer:
+    """Like `answer`; `named` is the event if the payload lacks it, `server` our address."""
+    caller.require(Role.VIEWER, project.pk)
+    known = registry.find_harness(harness)
+    event = registry.read_event(known, payload, named)
+    hook_counts.count(project, known.name, event.kind, caller)
+    if event.kind in (EventKind.SESSION_START, EventKind.SUBAGENT_START):
+        return _start(caller, project, known, event, server)
+    if event.kind in (EventKind.TOOL, EventKind.TOOL_FAILED):
+        return _fix(caller, project, known, event)
+    if event.kind is EventKind.PRE_COMPACT:
+        pushes.forget(project, event, caller)
+    if event.kind is EventKind.SESSION_END:
+        session_end.note(project, event, caller)
+    return HookAnswer({})
+
+
+def _start(
+    caller: Caller, project: Project, harness: Harness, event: HookEvent, server: str
+) -> HookAnswer:
+    is_subagent = event.kind is EventKind.SUBAGENT_START
+    if not is_subagent:
+        _open_session(project, event, caller, harness.name)
+        if event.source in RESTARTS:
+            pushes.forget(project, event, caller)
+    branch_files.learn_hashes(project, event, caller)
+    switches = project.options.hooks
+    if not (switches.subagent_start if is_subagent else switches.session_start):
+        return HookAnswer({})
+    sections = session_start.find(project, event, caller, server=server)
+    return _give(
+        caller,
+        project,
+        harness,
+        event,
+        sections,
+        opening=session_start.OPENING,
+        limit=session_start.MAX_TOKENS,
+    )
+
+
+def _fix(
+    caller: Caller, project: Project, harness: Harness, event: HookEvent
+) -> HookAnswer:
+    if not project.options.hooks.tool_failed:
+        return HookAnswer({})
+    fix = failed_call.find(project, event, caller)
+    if fix is None:
+        return HookAnswer({})
+    section = Section("", [failed_call.to_line(fix)], failed_call.MAX_TOKENS)
+    given = _give(
+        caller, project, harness, event, [section], limit=failed_call.MAX_TOKENS
+    )
+    if given.body:
+        lookup.note_given(
+            project, fix, caller, agent_id=exposures.resolve_agent(caller, "")
+        )
+    return given
+
+
+def _give(
+    caller: Caller,
+    project: Project,
+    harness: Harness,
+    event: HookEvent,
+    sections: Sequence[Section],
+    *,
+    opening: str = "",
+    limit: int,
+) -> HookAnswer:
+    """Give the lines that the session does not have yet, within `limit` tokens."""
+    had = pushes.find_given(project, event, caller)
+    wanted = [
+        Section(each.heading, pushes.leave_out(each.lines, had), each.tokens)
+        for each in sections
+    ]
+    room = limit - FENCE_TOKENS - tokens.estimate(f"{opening}\n" if opening else "")
+    chosen = given_line.fit(wanted, room)
+    new = pushes.record(
+        project, event, caller, [line for each in chosen for line in each.lines]
+    )
+    if not new:
+        return HookAnswer({})
+    _record_exposures(project, new, caller)
+    files = dict.fromkeys(path for line in new for path in line.files)
+    text = fence(_write(opening, chosen, new))
+    return HookAnswer(harness.write(event, text), tuple(files)[:MAX_FILES])
+
+
+def _write(
+    opening: str, sections: Sequence[GivenSection], new: Sequence[GivenLine]
+) -> str:
+    written = [opening] if opening else []
+    for section in sections:
+        lines = [line.text for line in section.lines if line in new]
+        if lines:
+            written += [section.heading, *lines] if section.heading else lines
+    return "\n".join(written)
+
+
+def _record_exposures(
+    project: Project, lines: Sequence[GivenLine], caller: Caller
+) -> None:
+    """Record the rules as given, so that the next finished task is credited with them."""
+    rules = [line.subject for line in lines if line.kind == Push.Kind.RULE]
+    exposures.record(
+        project,
+        {uuid.UUID(subject): None for subject in rules},
+        caller,
+        source=Exposure.ExposureSource.CONTEXT,
+        agent_id=exposures.resolve_agent(caller, ""),
+    )
+
+
+def _open_session(
+    project: Project, event: HookEvent, caller: Caller, channel: str
+) -> None:
+    """Open the session under the harness's id, if the caller may write.
+
+    A session of another agent, or one too many, stays closed: an agent never fails for it.
+    """
+    if not (event.session and caller.may(Role.WRITER, project.pk)):
+        return
+    try:
+        lifecycle.bootstrap(
+            project, SessionDraft(event.session, channel=channel), caller
+        )
+    except errors.Refusal as refusal:
+        log.warning("hook_session_not_opened", code=refusal.code)

@@ -1,0 +1,66 @@
+"""A line that a hook may give, and the choice of lines within a budget."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from inference import tokens
+from mcp_server.models import Push
+
+
+@dataclass(frozen=True)
+class GivenLine:
+    """A line, what it is about, and the files that it is anchored to."""
+
+    kind: Push.Kind
+    subject: str
+    text: str
+    files: tuple[str, ...] = ()
+    repair_id: uuid.UUID | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of the line, with its end."""
+        return len(self.text.encode("utf-8", "surrogatepass")) + 1
+
+    @property
+    def tokens(self) -> int:
+        return -(-self.size // tokens.BYTES_PER_TOKEN)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines under a heading, of which at most `tokens` are given."""
+
+    heading: str
+    lines: Sequence[GivenLine]
+    tokens: int
+
+
+@dataclass(frozen=True)
+class GivenSection:
+    heading: str
+    lines: tuple[GivenLine, ...]
+
+
+def fit(sections: Iterable[Section], total: int) -> list[GivenSection]:
+    """Return whole lines, section by section, that have at most `total` tokens together.
+
+    A line that does not fit is left out; a shorter one after it may still fit.
+    """
+    room = total * tokens.BYTES_PER_TOKEN
+    chosen: list[GivenSection] = []
+    for section in sections:
+        heading = len(section.heading.encode()) + 1
+        left = min(section.tokens * tokens.BYTES_PER_TOKEN, room) - heading
+        lines = []
+        for line in section.lines:
+            if line.size <= left:
+                left -= line.size
+                lines.append(line)
+        if lines:
+            room -= heading + sum(line.size for line in lines)
+            chosen.append(GivenSection(section.heading, tuple(lines)))
+    return chosen

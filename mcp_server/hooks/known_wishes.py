@@ -1,0 +1,92 @@
+"""What a person has told their own agents in two sessions, while it waits for a curator."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import date
+
+from django.utils import timezone
+
+from access.restored_caller import caller_of
+from ace.fixes import record
+from ace.models import AceRun
+from common.caller import Caller
+from common.text import secrets
+from common.text.quote import json_string
+from mcp_server.hooks.given_line import GivenLine
+from mcp_server.models import Push
+from playbook.models import PlaybookDelta
+from playbook.proposals.proposed_change import WISH_SIGNATURE
+from playbook.rule_text import unsafe_phrases
+from projects.models import Project
+from projects.own_hosts import find_own_hosts
+
+MAX_WISHES = 10  # of a person; the newest come first
+MAX_READ = 100  # waiting wishes of all persons
+MAX_QUOTE = 200  # characters
+# How `ace.reflect.repeated_wishes` names the run that had the wish first.
+_EARLIER = re.compile(r"\bRun ([0-9a-f-]{36}) had it before\.\Z")
+
+
+def find(project: Project, caller: Caller, *, session: str) -> list[GivenLine]:
+    """Return the waiting wishes of the caller's person, each as a quote with both dates.
+
+    The two sessions that told a wish have it already. A rejection ends a wish, and an
+    accepted one is a rule.
+    """
+    rows = PlaybookDelta.objects.visible_to(caller).filter(
+        project=project, payload__signature__startswith=WISH_SIGNATURE
+    )
+    deltas = list(rows.pending().order_by("-pk")[:MAX_READ])
+    runs = _own_runs(project, deltas, caller) if deltas else {}
+    lines = []
+    for delta in deltas:
+        told = [runs[pk] for pk in _run_ids(delta) if pk in runs]
+        sessions = {record.session_of(run) for run in told}
+        if len(sessions) > 1 and session not in sessions:
+            days = sorted({timezone.localdate(run.created_at) for run in told})
+            lines += _write(project, delta, days)
+    return lines[:MAX_WISHES]
+
+
+def _own_runs(
+    project: Project, deltas: Iterable[PlaybookDelta], caller: Caller
+) -> Mapping[uuid.UUID, AceRun]:
+    """Return the runs of the wishes that the caller's person has reported."""
+    ids = [pk for delta in deltas for pk in _run_ids(delta)]
+    rows = AceRun.objects.visible_to(caller).filter(project=project, pk__in=ids)
+    senders: dict[tuple[object, ...], bool] = {}
+    own = {}
+    for run in rows.select_related("memory").defer("result", "phases"):
+        sender = (run.key_id, run.account_id, run.actor)
+        if sender not in senders:
+            senders[sender] = bool(caller_of(run).own_names & caller.own_names)
+        if senders[sender]:
+            own[run.pk] = run
+    return own
+
+
+def _run_ids(delta: PlaybookDelta) -> list[uuid.UUID]:
+    """Return the run that proposed the wish, and the one that had it before."""
+    earlier = _EARLIER.search(delta.reason)
+    ids = [delta.run_id, uuid.UUID(earlier[1]) if earlier else None]
+    return [pk for pk in ids if pk]
+
+
+def _write(
+    project: Project, delta: PlaybookDelta, days: Iterable[date]
+) -> list[GivenLine]:
+    """Return the line of a wish, if its words pass the gates of danger and secrets."""
+    quotes = (each.get("quote") for each in delta.evidence if isinstance(each, dict))
+    quote = next((str(each) for each in quotes if each), "")
+    hosts = find_own_hosts(project)
+    if not (quote and secrets.is_clean(quote)):
+        return []
+    if unsafe_phrases.find_phrases(quote, hosts):
+        return []
+    asked = " and ".join(f"{day:%Y-%m-%d}" for day in days)
+    words = json_string(quote, MAX_QUOTE)
+    text = f"- asked on {asked}: {words}; waits in the inbox"
+    return [GivenLine(Push.Kind.WISH, str(delta.pk), text)]

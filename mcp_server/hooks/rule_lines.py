@@ -1,0 +1,70 @@
+"""The rules that a session starts with, each as one line."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from common.caller import Caller
+from common.text.quote import json_string
+from mcp_server.hooks import branch_files
+from mcp_server.hooks.branch_files import AnchorState, BranchFiles
+from mcp_server.hooks.given_line import GivenLine
+from mcp_server.models import Push
+from playbook.entries import freshness
+from playbook.models import PlaybookEntry
+from playbook.reading import entry_list, relevance
+from playbook.reading.renderer import EntryRow, TaskFit, sort_entries
+from playbook.rule_text.applicability import Surroundings, find_match
+from projects.models import Project
+
+MAX_RULE = 600  # characters of a rule
+MAX_RULES = 60  # rules that are read; the budget has no room for more
+
+
+def find(project: Project, caller: Caller, files: BranchFiles) -> list[GivenLine]:
+    """Return the rules, the most important first, without the answers to single questions.
+
+    The order is that of a rendering without a task, but rules of the files at hand come
+    before the rest.
+    """
+    rows = entry_list.find(project, entry_list.EntryFilters(), caller)
+    rows = relevance.without_answers(rows)
+    around = Surroundings(paths=tuple(files.reported))
+    columns = rows.order_by().values_list(*EntryRow._fields)
+    entries = sort_entries((EntryRow(*row) for row in columns), TaskFit())
+    entries.sort(key=lambda each: not (each.pinned or _is_near(each, around)))
+    ids = [each.pk for each in entries[:MAX_RULES]]
+    return load(project, ids, caller, files)
+
+
+def _is_near(entry: EntryRow, around: Surroundings) -> bool:
+    return bool(find_match(entry.applies_to, around))
+
+
+def load(
+    project: Project, ids: Sequence[uuid.UUID], caller: Caller, files: BranchFiles
+) -> list[GivenLine]:
+    """Return the lines of these live rules, in their order.
+
+    A rule about a file that is gone on the agent's branch is left out, and one about a file
+    that has changed there is marked.
+    """
+    rows = entry_list.find(project, entry_list.EntryFilters(), caller)
+    entries = entry_list.with_details(rows, caller).in_bulk(ids) if ids else {}
+    states = branch_files.of_rules(entries, files) if entries else {}
+    return [
+        _write(entries[pk], state)
+        for pk in ids
+        if pk in entries and not (state := states.get(pk, AnchorState())).gone
+    ]
+
+
+def _write(entry: PlaybookEntry, state: AnchorState) -> GivenLine:
+    mark = freshness.doubt_note(
+        entry.content,
+        is_contested=entry_list.is_contested(entry),
+        files=sorted({*freshness.changed_files(entry), *state.changed}),
+    )
+    text = f"- [{entry.label}] {json_string(entry.content, MAX_RULE)}{mark}"
+    return GivenLine(Push.Kind.RULE, str(entry.pk), text, tuple(sorted(state.paths)))
