@@ -43,7 +43,7 @@ class Push(models.Model):
     given: it may then be given the text once more.
     """
 
-    class Kind(models.TextChoices):
+    class PushKind(models.TextChoices):
         CARD = "card"
         RULE = "rule"
         MEMORY = "memory"
@@ -58,7 +58,7 @@ class Push(models.Model):
     session = models.CharField(max_length=32)
     subagent = models.CharField(max_length=32, blank=True)
     event = models.CharField(max_length=16)
-    kind = models.CharField(max_length=8, choices=Kind)
+    kind = models.CharField(max_length=8, choices=PushKind)
     # The id of a rule, memory or proposal, or the digest of a failure's signature.
     subject = models.CharField(max_length=64)
     # The repair whose cure was said, in `ace`.

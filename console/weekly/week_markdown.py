@@ -50,6 +50,8 @@ def render_markdown(summary: WeekSummary, project: str, absolute: Absolute) -> s
     )
     if summary.use:
         lines.append(summary.use)
+    if summary.pushes.lines:
+        lines.append(summary.pushes.sentence)
     if summary.is_cut:
         lines.append(f"Only the newest {week_summary.MAX_CHANGES} changes are listed.")
     return "\n\n".join(lines) + "\n"

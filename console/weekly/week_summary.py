@@ -12,6 +12,8 @@ from django.db.models import Count
 
 from common.caller import Caller
 from console.weeks import Week
+from mcp_server.hooks import push_use
+from mcp_server.hooks.push_use import NOTHING_PUSHED, PushUse
 from playbook.models import (
     Conflict,
     Exposure,
@@ -57,6 +59,7 @@ class WeekSummary:
     contested: Sequence[WeekLesson] = ()
     conflicts: Sequence[Conflict] = field(default_factory=list)
     given: Mapping[str, int] = field(default_factory=dict)
+    pushes: PushUse = NOTHING_PUSHED
     is_cut: bool = False
 
     @property
@@ -69,7 +72,8 @@ class WeekSummary:
 
     @property
     def is_empty(self) -> bool:
-        return not any(self.counts.values()) and not self.given
+        is_unused = not self.given and not self.pushes.lines
+        return is_unused and not any(self.counts.values())
 
     @property
     def use(self) -> str:
@@ -102,6 +106,7 @@ def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
         contested=_contested_lessons(votes, entries),
         conflicts=_conflicts(project, week, caller),
         given=_count_uses(project, week, caller),
+        pushes=push_use.count(project, week.start, week.end, caller),
         is_cut=len(rules) > MAX_CHANGES,
     )
 

@@ -21,6 +21,7 @@ from mcp_server.hooks import (
     failed_call,
     given_line,
     hook_counts,
+    prompt,
     pushes,
     session_end,
     session_start,
@@ -30,6 +31,8 @@ from mcp_server.hooks.harnesses import registry
 from mcp_server.hooks.harnesses.harness import Harness
 from mcp_server.hooks.hook_event import MAX_FILES, EventKind, HookEvent
 from mcp_server.models import Push
+from memories.models import Memory
+from memories.read.recalls import note_recalled
 from playbook.models import Exposure
 from playbook.reading import exposures
 from projects.models import Project
@@ -71,6 +74,8 @@ def handle(
     hook_counts.count(project, known.name, event.kind, caller)
     if event.kind in (EventKind.SESSION_START, EventKind.SUBAGENT_START):
         return _start(caller, project, known, event, server)
+    if event.kind is EventKind.PROMPT:
+        return _prompt(caller, project, known, event)
     if event.kind in (EventKind.TOOL, EventKind.TOOL_FAILED):
         return _fix(caller, project, known, event)
     if event.kind is EventKind.PRE_COMPACT:
@@ -104,6 +109,22 @@ def _start(
     )
 
 
+def _prompt(
+    caller: Caller, project: Project, harness: Harness, event: HookEvent
+) -> HookAnswer:
+    if not (project.options.hooks.prompt and event.prompt):
+        return HookAnswer({})
+    return _give(
+        caller,
+        project,
+        harness,
+        event,
+        prompt.find(project, event, caller),
+        opening=prompt.OPENING,
+        limit=prompt.MAX_TOKENS,
+    )
+
+
 def _fix(
     caller: Caller, project: Project, harness: Harness, event: HookEvent
 ) -> HookAnswer:
@@ -134,6 +155,8 @@ def _give(
     limit: int,
 ) -> HookAnswer:
     """Give the lines that the session does not have yet, within `limit` tokens."""
+    if not any(each.lines for each in sections):
+        return HookAnswer({})
     had = pushes.find_given(project, event, caller)
     wanted = [
         Section(each.heading, pushes.leave_out(each.lines, had), each.tokens)
@@ -146,7 +169,7 @@ def _give(
     )
     if not new:
         return HookAnswer({})
-    _record_exposures(project, new, caller)
+    _note_given(project, new, caller)
     files = dict.fromkeys(path for line in new for path in line.files)
     text = fence(_write(opening, chosen, new))
     return HookAnswer(harness.write(event, text), tuple(files)[:MAX_FILES])
@@ -163,18 +186,21 @@ def _write(
     return "\n".join(written)
 
 
-def _record_exposures(
-    project: Project, lines: Sequence[GivenLine], caller: Caller
-) -> None:
-    """Record the rules as given, so that the next finished task is credited with them."""
-    rules = [line.subject for line in lines if line.kind == Push.Kind.RULE]
+def _note_given(project: Project, lines: Sequence[GivenLine], caller: Caller) -> None:
+    """Record the rules, which the next finished task is credited with, and the memories."""
     exposures.record(
         project,
-        {uuid.UUID(subject): None for subject in rules},
+        dict.fromkeys(_ids(lines, Push.PushKind.RULE)),
         caller,
         source=Exposure.ExposureSource.CONTEXT,
         agent_id=exposures.resolve_agent(caller, ""),
     )
+    memories = Memory.objects.visible_to(caller).light()
+    note_recalled(memories.in_bulk(_ids(lines, Push.PushKind.MEMORY)).values())
+
+
+def _ids(lines: Sequence[GivenLine], kind: Push.PushKind) -> list[uuid.UUID]:
+    return [uuid.UUID(line.subject) for line in lines if line.kind == kind]
 
 
 def _open_session(

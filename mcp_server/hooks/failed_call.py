@@ -57,7 +57,7 @@ def _names_gone_file(fix: KnownFix, event: HookEvent) -> bool:
 
 def to_line(fix: KnownFix) -> GivenLine:
     return GivenLine(
-        Push.Kind.FIX,
+        Push.PushKind.FIX,
         fix.cure.signature.digest,
         fix.text,
         repair_id=fix.cure.newest.pk,

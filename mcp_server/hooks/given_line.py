@@ -14,7 +14,7 @@ from mcp_server.models import Push
 class GivenLine:
     """A line, what it is about, and the files that it is anchored to."""
 
-    kind: Push.Kind
+    kind: Push.PushKind
     subject: str
     text: str
     files: tuple[str, ...] = ()

@@ -89,4 +89,4 @@ def _write(
     asked = " and ".join(f"{day:%Y-%m-%d}" for day in days)
     words = json_string(quote, MAX_QUOTE)
     text = f"- asked on {asked}: {words}; waits in the inbox"
-    return [GivenLine(Push.Kind.WISH, str(delta.pk), text)]
+    return [GivenLine(Push.PushKind.WISH, str(delta.pk), text)]

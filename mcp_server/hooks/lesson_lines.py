@@ -45,7 +45,7 @@ def write(
     states = [branch_files.of_memory(line.memory, files) for line in lines]
     return [
         GivenLine(
-            Push.Kind.MEMORY,
+            Push.PushKind.MEMORY,
             str(line.memory.pk),
             replace(line, changed=state.changed).text,
             tuple(sorted(state.paths)),

@@ -21,7 +21,12 @@ from projects.models import Project
 RETENTION = timedelta(days=400)  # the weekly page shows a year
 Subject = tuple[str, str]  # kind and subject
 # What a session loses when its context is compacted or cleared. A fix stays said.
-LOST = (Push.Kind.CARD, Push.Kind.RULE, Push.Kind.MEMORY, Push.Kind.WISH)
+LOST = (
+    Push.PushKind.CARD,
+    Push.PushKind.RULE,
+    Push.PushKind.MEMORY,
+    Push.PushKind.WISH,
+)
 
 
 @dataclass(frozen=True)

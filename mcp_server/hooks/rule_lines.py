@@ -67,4 +67,6 @@ def _write(entry: PlaybookEntry, state: AnchorState) -> GivenLine:
         files=sorted({*freshness.changed_files(entry), *state.changed}),
     )
     text = f"- [{entry.label}] {json_string(entry.content, MAX_RULE)}{mark}"
-    return GivenLine(Push.Kind.RULE, str(entry.pk), text, tuple(sorted(state.paths)))
+    return GivenLine(
+        Push.PushKind.RULE, str(entry.pk), text, tuple(sorted(state.paths))
+    )

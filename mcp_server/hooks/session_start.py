@@ -54,4 +54,4 @@ def _notices(project: Project, caller: Caller, server: str) -> Sequence[GivenLin
     noun, verb = ("proposal", "waits") if count == 1 else ("proposals", "wait")
     age = f", the oldest for {days} {'day' if days == 1 else 'days'}" if days else ""
     text = f"{count:,} {noun} {verb}{age}: {link}"
-    return (GivenLine(Push.Kind.NOTICE, "proposals", text),)
+    return (GivenLine(Push.PushKind.NOTICE, "proposals", text),)

@@ -13,6 +13,7 @@ from common.caller import Role
 from common.ids import uuid7
 from console import weeks
 from console.weekly import week_markdown, week_summary
+from mcp_server.models import Push
 from playbook.history import votes
 from playbook.history.revision import Cause
 from playbook.models import (
@@ -30,8 +31,9 @@ from tests.admin.test_playbook import TEXT, add, reword
 
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
-# sidebar; the project; changes, harmful votes, entries, deltas, conflicts and exposures.
-QUERIES = 12
+# sidebar; the project; changes, harmful votes, entries, deltas, conflicts, exposures and
+# pushes.
+QUERIES = 13
 WEEKLY = reverse("console:weekly")
 
 
@@ -75,6 +77,21 @@ class TestUse:
             "file that it names."
         )
         assert found.use in week_markdown.render_markdown(found, "alpha", str)
+
+    def test_the_page_says_what_hooks_pushed(self, owner, project):
+        given = {"project": project, "key_id": uuid7(), "session": "s1"}
+        for subject, tokens in (("one", 30), ("two", 50)):
+            Push.objects.create(
+                **given,
+                event="session-start",
+                kind="memory",
+                subject=subject,
+                tokens=tokens,
+            )
+
+        text = page(owner, project).content.decode()
+
+        assert "Hooks pushed 2 lines in 1 session, 80 tokens a session." in text
 
 
 class TestWhatWasLearned:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mcp_server.hooks.harnesses import claude_code, fields
 from mcp_server.hooks.harnesses.fields import Payload
 from mcp_server.hooks.harnesses.harness import Harness
@@ -15,6 +17,9 @@ KINDS = {
     "AfterAgent": EventKind.STOP,
     "SessionEnd": EventKind.SESSION_END,
 }
+# The lines in which Gemini describes a shell command, beside those of its output.
+LABELS = ("Command: ", "Directory: ", "Exit Code: ", "Signal: ", "Error: (none)")
+_EXIT_CODE = re.compile(r"^Exit Code: (\d{1,3})$", re.MULTILINE)
 find_name = claude_code.find_name
 
 
@@ -38,12 +43,21 @@ def _read_call(payload: Payload) -> EndedCall | None:
     response = fields.mapping(payload, "tool_response")
     error = response.get("error")
     text = fields.result_text(response.get("llmContent"))
+    exit_code = _EXIT_CODE.search(text)
     return EndedCall(
         tool,
         payload.get("tool_input"),
-        text or fields.result_text(error or payload.get("tool_response")),
-        has_failed=True if error else None,
+        _drop_labels(text) or fields.result_text(error or payload.get("tool_response")),
+        has_failed=True if error or (exit_code and exit_code[1] != "0") else None,
     )
+
+
+def _drop_labels(text: str) -> str:
+    """Return what a shell command printed, without the labels that Gemini adds to it."""
+    if not _EXIT_CODE.search(text):
+        return text
+    lines = (line for line in text.splitlines() if not line.startswith(LABELS))
+    return "\n".join(line.removeprefix("Output: ") for line in lines)
 
 
 HARNESS = Harness("gemini", KINDS, find_name, read, claude_code.write)

@@ -1,0 +1,132 @@
+"""The documented events of each harness, replayed: what is read, given and counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ace.rules import task as tasks
+from ace.rules.failures import failed_call
+from common.text.memory_fence import OPEN
+from conversations.models import Session
+from mcp_server.hooks.harnesses.registry import HARNESSES, find_harness, read_event
+from mcp_server.hooks.hook_event import EventKind
+from mcp_server.models import HookCount
+from tests.ace.fixes.conftest import ERROR, FAILED
+
+EVENTS = json.loads((Path(__file__).parent / "harness_events.json").read_text())
+PROMPT = "Retry the invoice export when the gateway answers busy"
+ALL = [(harness, kind) for harness, events in EVENTS.items() for kind in events]
+CALLS = [(harness, kind) for harness, kind in ALL if kind.startswith("tool")]
+
+
+def event_of(harness, kind, session="S"):
+    """Return an event with the texts that the tests are about."""
+
+    def fill(value):
+        if isinstance(value, dict):
+            return {name: fill(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [fill(inner) for inner in value]
+        if value == "S":
+            return session
+        if not isinstance(value, str):
+            return value
+        # Some harnesses send JSON within a string.
+        error = json.dumps(ERROR)[1:-1] if value.startswith("{") else ERROR
+        texts = {"FAILED": FAILED, "ERROR": error, "PROMPT": PROMPT}
+        for name, text in texts.items():
+            value = value.replace(name, text)
+        return value
+
+    return fill(EVENTS[harness][kind])
+
+
+def read(harness, kind):
+    return read_event(find_harness(harness), event_of(harness, kind))
+
+
+def test_each_harness_has_its_events():
+    assert list(EVENTS) == list(HARNESSES)
+
+
+@pytest.mark.parametrize(("harness", "kind"), ALL)
+def test_each_event_is_known_with_its_session(harness, kind):
+    event = read(harness, kind)
+
+    assert (event.kind, event.session) == (kind, "S")
+    assert bool(event.subagent) == (kind == "subagent-start")
+    assert event.prompt == (PROMPT if kind == "prompt" else "")
+
+
+@pytest.mark.parametrize(("harness", "kind"), CALLS)
+def test_each_failed_call_has_its_command_and_its_error(harness, kind):
+    call = read(harness, kind).call
+
+    step = {"tool": call.tool, "arguments": call.arguments, "result": call.result}
+    if call.has_failed:
+        step["is_error"] = True
+    found = failed_call.read(tasks.parse_ended_call(step))
+    assert found.call.command.startswith(FAILED)
+    assert found.signatures[0].name == "shell go: flag provided but not defined: -tag"
+
+
+class TestUnknown:
+    @pytest.mark.parametrize("harness", list(HARNESSES))
+    @pytest.mark.parametrize(
+        "payload",
+        [
+            {},
+            {"hook_event_name": "Dreamt", "session_id": 7},
+            {"hook_event_name": ["SessionStart"], "tool_name": {}, "am": "x"},
+            {"type": "session.created", "properties": [], "input": 1, "output": None},
+            {"am": {"event": "prompt", "files": {"": "x", "a": 1, "b": "0" * 64}}},
+        ],
+    )
+    def test_no_json_fails(self, harness, payload):
+        event = read_event(find_harness(harness), payload)
+
+        assert event.session == ""
+        assert set(event.hashes) <= {"b"}
+
+    def test_an_event_may_be_named_beside_the_json(self):
+        copilot = find_harness("copilot")
+
+        assert read_event(copilot, {}, "sessionStart").kind is EventKind.SESSION_START
+        assert read_event(copilot, {}, "stop").kind is EventKind.STOP
+        assert read_event(copilot, {}, "unknown").kind is EventKind.UNKNOWN
+
+    def test_at_most_fifty_hashes_are_read(self):
+        files = {f"src/{number}.py": "0" * 64 for number in range(80)}
+
+        event = read_event(find_harness("codex"), {"am": {"files": files}})
+
+        assert len(event.hashes) == 50
+
+
+@pytest.mark.django_db(transaction=True)
+class TestOverHttp:
+    @pytest.mark.parametrize("harness", list(HARNESSES))
+    def test_a_whole_session_is_answered_and_counted(
+        self, hook, complete, bob_api, alice_api, project, harness
+    ):
+        rule = {"project_id": str(project.pk), "category": "patterns"}
+        rule["content"] = "Name each branch after the ticket that it closes."
+        assert alice_api.post("/api/v1/playbook/entries", rule).status_code == 201
+        complete(bob_api, session_id="earlier")
+
+        answers = {
+            kind: hook(bob_api, harness, **event_of(harness, kind))
+            for kind in EVENTS[harness]
+        }
+
+        given = {kind for kind, answer in answers.items() if OPEN in str(answer)}
+        starts = {"session-start", "subagent-start"} & set(answers)
+        failure = next(kind for kind in answers if kind.startswith("tool"))
+        assert given == {*starts, failure}  # the second failure has the same signature
+        assert all(answers[kind] == {} for kind in set(answers) - given)
+        assert Session.objects.get().key == "S"
+        rows = HookCount.objects.filter(harness=harness)
+        assert set(rows.values_list("event", flat=True)) == set(answers)

@@ -1,0 +1,105 @@
+"""What a prompt is given: rarely anything, and only what is surely about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.text.memory_fence import OPEN
+from inference import tokens
+from mcp_server.hooks import prompt as prompts
+from memories.store import write
+from memories.store.drafts import Draft
+from tests.mcp_server.hooks.conftest import started, text_of
+
+pytestmark = pytest.mark.django_db
+RULE = "Retry the invoice export once when the gateway answers busy."
+PROMPT = "Retry the invoice export when the gateway answers busy"
+
+
+@pytest.fixture
+def rule(alice_api, project):
+    def rule(content=RULE):
+        body = {"project_id": str(project.pk), "category": "patterns"}
+        body["content"] = content
+        answer = alice_api.post("/api/v1/playbook/entries", body)
+        assert answer.status_code == 201, answer.content
+
+    return rule
+
+
+def asked(prompt=PROMPT, session="s9"):
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": session}
+    return event | {"prompt": prompt}
+
+
+def test_a_prompt_about_a_rule_gets_the_rule(hook, bob_api, rule):
+    rule()
+
+    answer = hook(bob_api, **asked())
+
+    text = text_of(answer)
+    assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert text.startswith(OPEN)
+    assert RULE in text
+    assert tokens.estimate(text) <= 400
+
+
+def test_a_prompt_about_a_lesson_gets_the_lesson(hook, bob_api, project, alice):
+    draft = Draft(content=PROMPT, memory_type="learning", lessons=f"{PROMPT}: twice.")
+    write.store(project, draft, alice)
+
+    assert f"{PROMPT}: twice." in text_of(hook(bob_api, **asked()))
+
+
+@pytest.mark.parametrize(
+    "prompt", ["yes", "go on please", "", "Draw a green bird above the quiet harbour"]
+)
+def test_any_other_prompt_gets_nothing(hook, bob_api, rule, prompt):
+    rule()
+
+    assert hook(bob_api, **asked(prompt)) == {}
+
+
+def test_what_the_session_has_is_not_said_again(hook, bob_api, rule):
+    rule()
+    hook(bob_api, **started())
+
+    assert hook(bob_api, **asked()) == {}
+    assert hook(bob_api, **asked(session="s8"))
+    assert hook(bob_api, **asked(session="s8")) == {}
+
+
+def test_after_a_compaction_it_may_be_said_again(hook, bob_api, rule):
+    rule()
+    hook(bob_api, **asked())
+    hook(bob_api, hook_event_name="PreCompact", session_id="s9")
+
+    assert hook(bob_api, **asked())
+
+
+def test_without_the_model_nothing_is_given(hook, bob_api, rule, settings):
+    rule()
+    settings.EMBEDDING_PROVIDER = "none"
+
+    assert hook(bob_api, **asked()) == {}
+
+
+def test_a_project_switches_it_off(hook, bob_api, rule, project):
+    rule()
+    project.settings = {"hooks": {"prompt": False}}
+    project.save()
+
+    assert hook(bob_api, **asked()) == {}
+
+
+def test_charlie_gets_nothing_of_another_project(hook, charlie_api, rule):
+    rule()
+
+    assert hook(charlie_api, **asked()) == {}
+
+
+def test_at_most_two_rules_are_given(hook, bob_api, rule):
+    for number in "one", "two", "three":
+        rule(f"{RULE} This is rule {number}.")
+
+    assert text_of(hook(bob_api, **asked())).count("This is rule") == prompts.MAX_RULES
