@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ace.rules import classify, task_tags
-from ace.rules.files import file_links
+from ace.rules.files import checkout, file_links
 from ace.rules.outcome import task_outcome
 from ace.rules.task import Task, ToolCall
 from common.caller import Caller
@@ -25,6 +25,7 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
     """
     outcome = task_outcome.resolve(task)
     links = file_links.find(task)
+    roots = checkout.find_roots(task)
     cuts = Cuts("the run keeps the whole text")
     return Draft(
         content=content_of(task, cuts),
@@ -37,7 +38,12 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
         outcome=outcome.value,
         tags=tuple(task_tags.find(task, links, project_tags(project, caller))),
         files=tuple(
-            FileRef(link.path, link.relation, link.line_start, link.line_end)
+            FileRef(
+                checkout.relative(link.path, roots),
+                link.relation,
+                link.line_start,
+                link.line_end,
+            )
             for link in links
         ),
         metadata={"feedback_source": task.feedback_source},

@@ -26,6 +26,7 @@ REQUEST_FIELDS = (
     "cited_entry_ids",
     "injected_entry_ids",
     "session_id",
+    "branch",
 )
 # Which caller may claim a source, for the note.
 _NEEDS = {

@@ -1,22 +1,49 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Exists, OuterRef, Q
 from django.utils.functional import cached_property
 
 from ace.rules import task as tasks
 from ace.rules.task import Task
+from common.caller import Caller
 from common.ids import uuid7
+from common.text.quote import visible_line
 from memories.models import Memory
+from memories.queries import DEFAULT_SENSITIVITIES, SHARED_SCOPES
+from memories.scopes import Scope
 from playbook.queries import M, MemoryScopedQuerySet
 from projects.models import Project
 
 
-class FindingOfRunQuerySet(MemoryScopedQuerySet[M]):
+class RunQuerySet(MemoryScopedQuerySet[M]):
+    memory: ClassVar = "memory"
+
+    def in_reach(self, caller: Caller, scope: Scope | None = None) -> Self:
+        """Select what a read covers: the shared scopes, the caller's own, and `scope`.
+
+        What cannot be read by id and what is sensitive is left out.
+        """
+        extra = [scope] if scope else []
+        if caller.user_id:
+            extra.append(Scope("user", caller.user_id))
+        shared = Q(**{f"{self.memory}__scope_kind__in": SHARED_SCOPES})
+        hashes = [each.hash for each in extra]
+        own = Q(**{f"{self.memory}__scope_hash__in": hashes})
+        readable = Memory.objects.readable().filter(
+            pk=OuterRef(f"{self.memory}_id"), sensitivity__in=DEFAULT_SENSITIVITIES
+        )
+        return self.visible_to(caller).filter(shared | own, Q(Exists(readable)))
+
+
+class FindingOfRunQuerySet(RunQuerySet[M]):
     """Rows of a run: as visible as the run."""
 
     memory_field = "run__memory_id"
+    memory = "run__memory"
 
 
 class AceRun(models.Model):
@@ -50,7 +77,7 @@ class AceRun(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    objects = MemoryScopedQuerySet.as_manager()
+    objects = RunQuerySet.as_manager()
 
     class Meta:
         verbose_name = "ACE run"
@@ -167,7 +194,7 @@ class ObservedRepair(models.Model):
     machine = models.CharField(max_length=32, blank=True)
     # How often the run showed it.
     times = models.PositiveSmallIntegerField(default=1)
-    # {tool, source, failed, worked, removed, added, is_sayable,
+    # {tool, name, source, failed, worked, removed, added, is_sayable,
     # leads_elsewhere, failed_call, fixed_call}: what is said of it (ace.fixes.record).
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
@@ -216,6 +243,157 @@ class BannerLine(models.Model):
 
     def __str__(self) -> str:
         return self.digest
+
+
+class TaskFile(models.Model):
+    """A file that a run used: what it did with the file, and what the file is for.
+
+    `words` are 32-bit hashes (ace.rules.files.file_words) of the names in the code that was
+    read or changed, and of the goal if the run changed the file.
+    """
+
+    class Use(models.TextChoices):
+        READ = "read"
+        CHANGED = "changed"
+        DELETED = "deleted"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="files")
+    # Relative to the root of the checkout.
+    path = models.CharField(max_length=1000)
+    use = models.CharField(max_length=8, choices=Use)
+    words = ArrayField(models.IntegerField(), default=list)
+    # The first sentence of the file's own description, or the names that it declares.
+    purpose = models.CharField(max_length=200, blank=True)
+    # The session of the run, or the run itself if it has none.
+    session = models.CharField(max_length=255)
+    branch = models.CharField(max_length=255, blank=True)
+
+    objects = FindingOfRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "path"], name="task_file_once_per_run"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(use__in=["read", "changed", "deleted"]),
+                name="task_file_use_known",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "session"], name="task_file_of_session"),
+            models.Index(fields=["project", "path"], name="task_file_path"),
+        ]
+
+    def __str__(self) -> str:
+        return visible_line(f"{self.use} {self.path}")
+
+
+class TaskCommand(models.Model):
+    """A command of a run that built, tested, linted, formatted or ran the project.
+
+    Commands with the same `pattern` differ only in names of tests, paths and the like.
+    """
+
+    class CommandOutcome(models.TextChoices):
+        WORKED = "worked"
+        # It ran, and found faults in the code.
+        FAULTS = "faults"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="commands")
+    kind = models.CharField(max_length=8)
+    pattern = models.CharField(max_length=250)
+    # The newest one of the run, without flags of verbosity.
+    text = models.CharField(max_length=250)
+    outcome = models.CharField(max_length=8, choices=CommandOutcome)
+    times = models.PositiveSmallIntegerField(default=1)
+    # The session of the run, or the run itself if it has none.
+    session = models.CharField(max_length=255)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = FindingOfRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "pattern", "outcome"], name="task_command_once_per_run"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(outcome__in=["worked", "faults", "failed"]),
+                name="task_command_outcome_known",
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="task_command_newest")]
+
+    def __str__(self) -> str:
+        return visible_line(f"{self.outcome}: {self.text}")
+
+
+class TaskInstructions(models.Model):
+    """What a run saw of a file of instructions, such as CLAUDE.md, and what it changed."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="+")
+    path = models.CharField(max_length=1000)
+    # {"lines": [[number, text]], "removed": [text], "added": [text]}
+    seen = models.JSONField()
+
+    objects = FindingOfRunQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "task instructions"
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "path"], name="instructions_once_per_run"
+            )
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="instructions_newest")]
+
+    def __str__(self) -> str:
+        return visible_line(self.path)
+
+
+class TaskLookup(models.Model):
+    """A path that a run looked for, and whether it was there."""
+
+    class LookupOutcome(models.TextChoices):
+        FOUND = "found"
+        # A search in it found nothing.
+        EMPTY = "empty"
+        MISSING = "missing"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="+")
+    path = models.CharField(max_length=1000)
+    outcome = models.CharField(max_length=8, choices=LookupOutcome)
+    # The session of the run, or the run itself if it has none.
+    session = models.CharField(max_length=255)
+
+    objects = FindingOfRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "path"], name="lookup_once_per_run"),
+            models.CheckConstraint(
+                condition=models.Q(outcome__in=["found", "empty", "missing"]),
+                name="lookup_outcome_known",
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="lookup_newest")]
+
+    def __str__(self) -> str:
+        return visible_line(f"{self.outcome}: {self.path}")
 
 
 class Observation(models.Model):

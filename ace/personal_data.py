@@ -9,7 +9,17 @@ from typing import Any
 from django.utils import timezone
 
 from ace import run as runs
-from ace.models import AceRun, BannerLine, Observation, ObservedRepair, Reflection
+from ace.models import (
+    AceRun,
+    BannerLine,
+    Observation,
+    ObservedRepair,
+    Reflection,
+    TaskCommand,
+    TaskFile,
+    TaskInstructions,
+    TaskLookup,
+)
 from common import errors
 from common.caller import Caller
 from common.erasure.handlers import (
@@ -123,6 +133,27 @@ class RunErasure(ErasureHandler):
             derived=("signature", "cure", "session", "machine"),
         ),
         ErasableColumns(
+            TaskFile,
+            rows_of(TaskFile, "run", "run"),
+            deleted=("path", "purpose", "session", "branch"),
+            derived=("words",),
+        ),
+        ErasableColumns(
+            TaskCommand,
+            rows_of(TaskCommand, "run", "run"),
+            deleted=("pattern", "text", "session"),
+        ),
+        ErasableColumns(
+            TaskInstructions,
+            rows_of(TaskInstructions, "run", "run"),
+            deleted=("path", "seen"),
+        ),
+        ErasableColumns(
+            TaskLookup,
+            rows_of(TaskLookup, "run", "run"),
+            deleted=("path", "session"),
+        ),
+        ErasableColumns(
             BannerLine, rows_of(BannerLine, "run", "run"), deleted=("digest", "session")
         ),
     )
@@ -138,6 +169,9 @@ class RunErasure(ErasureHandler):
             "kind": NAME_OF_CODE,
             "person": "a digest of the name of the key or account that reported",
         },
+        TaskCommand: dict.fromkeys(("kind", "outcome"), NAME_OF_CODE),
+        TaskFile: {"use": NAME_OF_CODE},
+        TaskLookup: {"outcome": NAME_OF_CODE},
         Reflection: {
             **dict.fromkeys(("outcome", "outcome_source", "root_cause"), NAME_OF_CODE),
             **dict.fromkeys(

@@ -83,6 +83,12 @@ class CompleteTask(InProject, NullIsAbsent):
         help_text="The session of the agent in which the task was done. A fix is known once "
         "two sessions have shown it; without the id, each task is a session of its own.",
     )
+    branch = serializers.CharField(
+        max_length=255,
+        required=False,
+        allow_blank=True,
+        help_text="The branch that was checked out: tasks on one branch change the same files.",
+    )
     scope = ScopeSerializer(
         required=False,
         help_text="Where the memory of the task is stored: by default in the scope of the "

@@ -1,4 +1,5 @@
 """Give agents context: the digest, the context of a task and the graph of a file.
 
-This package may import `playbook`, `memories` and the apps below them, but not `ace`.
+This package may import `ace`, `playbook`, `memories` and the apps below them: the files of
+earlier tasks come from the runs.
 """

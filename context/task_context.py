@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from ace.rules.files import checkout
 from common.caller import Caller, Role
-from common.text import literals
 from common.text.quote import json_string, name_or_string
 from context import memory_lines, selection, task_rules
+from context.files import recommend
+from context.files.recommended_file import FileList, LinkedFile, RecommendedFile
 from context.memory_lines import MemoryLine
 from context.selection import Budget, CandidateLine, Selection
 from context.task_rules import SECTIONS, RelevantRule
 from inference import tokens
-from memories.models import File, MemoryFile
+from memories.models import MemoryFile
 from memories.read import search
 from memories.scopes import Scope
 from playbook.entries import freshness
@@ -50,16 +52,6 @@ NOTHING = "Nothing that is stored fits this task.\n"
 
 
 @dataclass(frozen=True)
-class RecommendedFile:
-    """A recommended file, and the memories that link to it. `score` is in 0..1."""
-
-    file_path: str
-    score: float
-    memory_ids: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True)
 class RelevantMemory:
     """A memory that matches the task."""
 
@@ -77,7 +69,7 @@ class AtHand:
     scopes: tuple[Scope, ...] = ()
 
 
-Item = RelevantRule | RelevantMemory | RecommendedFile
+Item = RelevantRule | RelevantMemory | FileList
 
 
 @dataclass(frozen=True)
@@ -91,7 +83,7 @@ class TaskContext:
     tokens: int
     memories: list[RelevantMemory] = field(default_factory=list)
     entries: list[RelevantRule] = field(default_factory=list)
-    files: list[RecommendedFile] = field(default_factory=list)
+    files: Sequence[RecommendedFile] = ()
     omitted: int = 0
     below_gate: int = 0
     notes: tuple[str, ...] = ()
@@ -107,6 +99,8 @@ def for_task(
     agent_id: str = "",
     cutoff: search.Cutoff = "auto",
     at_hand: AtHand | None = None,
+    session: str = "",
+    branch: str = "",
 ) -> TaskContext:
     """Return the best memories, entries and files for a task, and a text that lists them.
 
@@ -135,7 +129,16 @@ def for_task(
     )
     memories = choose_memories(result.hits, known.rules, limit=top_k)
     hits = [memory.hit for memory in memories]
-    files = recommend_files(project, description, hits, caller, limit=top_k)
+    files = recommend.recommend(
+        project,
+        description,
+        caller,
+        limit=top_k,
+        linked=link_files(hits),
+        scope=next(iter(at_hand.scopes), None),
+        session=session,
+        branch=branch,
+    )
     chosen = select_lines(known.rules, memories, files, budget)
     items = [line.item for line in chosen.lines]
     entries = [item for item in items if isinstance(item, RelevantRule)]
@@ -153,7 +156,7 @@ def for_task(
         tokens=tokens.estimate(text),
         memories=given,
         entries=entries,
-        files=[item for item in items if isinstance(item, RecommendedFile)],
+        files=next((item.files for item in items if isinstance(item, FileList)), ()),
         omitted=len(chosen.skipped),
         below_gate=known.below_gate,
         notes=tuple(dict.fromkeys([*result.notes, *known.notes])),
@@ -182,7 +185,7 @@ def choose_memories(
 def select_lines(
     rules: Iterable[RelevantRule],
     memories: Iterable[RelevantMemory],
-    files: Iterable[RecommendedFile],
+    files: FileList,
     token_budget: int,
 ) -> Selection[Item]:
     """Select the lines section by section; a line that does not fit is left out whole."""
@@ -190,7 +193,7 @@ def select_lines(
     for rule in rules:
         by_section[rule.section].append(_rule_line(rule))
     by_section["memory"] += map(_memory_line, memories)
-    by_section["file"] += map(_file_line, files)
+    by_section["file"] += _file_lines(files)
     headings = [HEADINGS[name] for name, lines in by_section.items() if lines]
     most = sys.maxsize
     # Each character has at least one byte, so more characters than this never fit.
@@ -235,10 +238,10 @@ def _memory_line(memory: RelevantMemory) -> CandidateLine[Item]:
     return CandidateLine(memory, "memory", len(line), lambda: line)
 
 
-def _file_line(file: RecommendedFile) -> CandidateLine[Item]:
-    path = json_string(file.file_path, limit=None)
-    line = f"- [file] {path} ({file.reason})"
-    return CandidateLine(file, "file", len(line), lambda: line)
+def _file_lines(files: FileList) -> Iterator[CandidateLine[Item]]:
+    """Yield the lines of the files as one, which a budget takes or leaves."""
+    if text := files.text:
+        yield CandidateLine(files, "file", len(text), lambda: text)
 
 
 def describe_lanes(hit: search.MemoryHit) -> str:
@@ -254,18 +257,8 @@ def describe_lanes(hit: search.MemoryHit) -> str:
     return f"found by {' and '.join(lanes)}"
 
 
-def recommend_files(
-    project: Project,
-    description: str,
-    hits: Iterable[search.MemoryHit],
-    caller: Caller,
-    *,
-    limit: int,
-) -> list[RecommendedFile]:
-    """Return the files that the description names, then the files of the memories.
-
-    The files of the memories are in descending order of their scores.
-    """
+def link_files(hits: Iterable[search.MemoryHit]) -> list[LinkedFile]:
+    """Return the files of the memories, with how the memories link to them."""
     scores: dict[str, float] = defaultdict(float)
     links: dict[str, list[MemoryFile]] = defaultdict(list)
     for hit in hits:
@@ -273,20 +266,16 @@ def recommend_files(
             path = link.file.file_path
             scores[path] += hit.score * RELATION_WEIGHT[link.relation_type]
             links[path].append(link)
-    named = _named_files(project, description, caller)
-    most = max(scores.values(), default=0.0) or 1.0
-    ranked = [RecommendedFile(path, 1.0, (), "named in the task") for path in named]
-    ranked += [
-        RecommendedFile(
+    return [
+        LinkedFile(
             path,
-            round(scores[path] / most, 4),
+            scores[path],
             tuple(dict.fromkeys(str(link.memory_id) for link in links[path])),
             _link_reason(links[path]),
         )
-        for path in sorted(scores, key=lambda path: (-scores[path], path))
-        if path not in named
+        for path in scores
+        if checkout.is_inside(path) and not links[path][0].file.is_gone
     ]
-    return ranked[:limit]
 
 
 def _link_reason(links: Sequence[MemoryFile]) -> str:
@@ -297,10 +286,3 @@ def _link_reason(links: Sequence[MemoryFile]) -> str:
     return (
         f"{', '.join(relations)} of the memories above, last seen {last_seen:%Y-%m-%d}"
     )
-
-
-def _named_files(project: Project, description: str, caller: Caller) -> list[str]:
-    names = {word.removeprefix("./") for word in literals.find_identifiers(description)}
-    files = File.objects.visible_to(caller).filter(project=project)
-    named = files.filter(file_path__in=names).order_by("file_path")
-    return list(named.values_list("file_path", flat=True))

@@ -61,6 +61,8 @@ class TaskContextView(ProjectView):
                     files=tuple(data["files"]),
                     scopes=scopes.read_too(data.get("scope"), project, self.caller),
                 ),
+                session=data["session"],
+                branch=data["branch"],
             )
         )
         note_recalled(item.hit.memory for item in context.memories)

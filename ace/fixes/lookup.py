@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 
 from access.models import ApiKey
 from ace.fixes import choice, fix_text, fix_words, live_rule, record, silence
@@ -19,8 +19,6 @@ from ace.rules.failures import failed_call
 from ace.rules.failures.failed_call import FailureSignature
 from ace.rules.task import ToolCall
 from common.caller import Caller
-from memories.models import Memory
-from memories.queries import SHARED_SCOPES
 from memories.scopes import Scope
 from playbook.models import Exposure, PlaybookEntry
 from playbook.reading import exposures
@@ -104,12 +102,12 @@ def suggest(
     )
     if not by_signature:
         return []
-    own_keys = _own_keys(caller)
+    keys = own_keys(caller)
     found = [
         fix
         for signature in signatures
         if (rows := by_signature.get(signature.digest))
-        and (fix := _of_signature(project, signature, rows, caller, own_keys))
+        and (fix := _of_signature(project, signature, rows, caller, keys))
     ]
     if signatures[0].issue:  # the issues of a report are equally likely
         found.sort(key=lambda fix: fix.cure.certainty, reverse=True)
@@ -140,8 +138,7 @@ def _rows_by_signature(
 ) -> dict[str, list[ObservedRepair]]:
     machine = record.machine_of(call.cwd, caller)
     rows = (
-        ObservedRepair.objects.visible_to(caller)
-        .filter(_in_reach(caller, scope))
+        ObservedRepair.objects.in_reach(caller, scope)
         .filter(
             project=project,
             signature__in=[each.digest for each in signatures],
@@ -158,22 +155,8 @@ def _rows_by_signature(
     return found
 
 
-def _in_reach(caller: Caller, scope: Scope | None) -> Q:
-    """Select what a read covers: the shared scopes and the caller's own, or one scope too.
-
-    What cannot be read by id is left out.
-    """
-    shared = Q(run__memory__scope_kind__in=SHARED_SCOPES)
-    extra = [scope] if scope else []
-    if caller.user_id:
-        extra.append(Scope("user", caller.user_id))
-    hashes = [each.hash for each in extra]
-    in_scopes = shared | Q(run__memory__scope_hash__in=hashes)
-    readable = Memory.objects.readable().filter(pk=OuterRef("run__memory_id"))
-    return in_scopes & Q(Exists(readable))
-
-
-def _own_keys(caller: Caller) -> frozenset[uuid.UUID]:
+def own_keys(caller: Caller) -> frozenset[uuid.UUID]:
+    """Return the ids of the caller's key and of those that it replaced."""
     if caller.key_id is None:
         return frozenset()
     line: QuerySet[ApiKey] = ApiKey.objects.of_same_line(caller.key_id)
@@ -185,13 +168,11 @@ def _of_signature(
     signature: FailureSignature,
     rows: Sequence[ObservedRepair],
     caller: Caller,
-    own_keys: frozenset[uuid.UUID],
+    keys: frozenset[uuid.UUID],
 ) -> KnownFix | None:
     """Return the fix of the person's own repairs if it passes the gate, or else of all."""
     own = [
-        row
-        for row in rows
-        if row.person in caller.own_names or row.run.key_id in own_keys
+        row for row in rows if row.person in caller.own_names or row.run.key_id in keys
     ]
     cure = choice.choose(signature, own)
     if cure is None or not cure.is_alone:

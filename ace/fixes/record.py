@@ -184,6 +184,7 @@ def _row(
         times=times,
         seen={
             "tool": call.tool_name,
+            "name": signature.name,
             "source": signature.issue.source if signature.issue else "",
             "failed": repair.failed,
             "worked": repair.worked,

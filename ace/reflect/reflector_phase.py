@@ -30,6 +30,7 @@ from ace.rules.foreign_text import TaskOrigins
 from ace.rules.repairs import supply
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson
+from ace.traces import store as traces
 from common.caller import Caller
 from common.text import plain_text
 from playbook.entries import neighbours
@@ -66,6 +67,7 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
 def _create(run: AceRun, caller: Caller) -> Reflection:
     task = run.task
     repairs = record.store(run, task, caller)
+    traces.store(run, task)
     entries = cited_entries.find(
         run.project, run.request, cited_entries.CITED, cited_entries.INJECTED
     )

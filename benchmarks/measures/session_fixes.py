@@ -37,8 +37,11 @@ from benchmarks.datasets.session_failures.session_calls import (
     read_sessions,
 )
 from benchmarks.fixtures import temp_project
+from benchmarks.measures import session_context
+from benchmarks.measures.session_context import SessionContext
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report.progress_bar import ProgressBar
+from benchmarks.report.text_table import align_columns
 from common.caller import Caller, Role
 from inference import tokens
 from projects.models import Project
@@ -57,7 +60,12 @@ SETTINGS = {
     "policy": "assisted",
 }
 # What is given at other moments: no part of the product gives it yet.
-NOT_BUILT = ("start", "prompt", "card", "prevention", "files", "pushes")
+NOT_BUILT = (
+    "given_at_prompt",
+    "given_at_start",
+    "told_known_at_start",
+    "prompts_pushed",
+)
 AGENT = "coder"
 
 
@@ -82,39 +90,60 @@ class AskedFailure:
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
+    done = replay(options, "sessions")
+    return {
+        **dict.fromkeys(NOT_BUILT),
+        **done.context,
+        "sessions": done.sessions,
+        "tasks": done.tasks,
+        "cpu_seconds": round(done.cpu_seconds, 1),
+        "classes": [_count([kind], kind, done.asked) for kind in OF_THE_PROJECT]
+        + [_count(OF_THE_PROJECT, "of the project", done.asked)]
+        + [_count([k], k, done.asked) for k in FailureClass if k not in OF_THE_PROJECT],
+        "said": [asdict(each) for each in done.asked if each.said],
+    }
+
+
+@dataclass(frozen=True)
+class ReplayedSessions:
+    """What a replay measured; `context` is what the sessions were given at their start."""
+
+    sessions: int
+    tasks: int
+    cpu_seconds: float
+    asked: list[AskedFailure]
+    context: dict[str, Any]
+
+
+def replay(
+    options: BenchmarkOptions, name: str, *, asks: bool = True
+) -> ReplayedSessions:
+    """Report the sessions in order of time to a project of its own."""
     files = session_files(options.data)
     if not files:
         raise CommandError(f"{options.data / FOLDER} holds no transcripts.")
     with temp_project.create_project(
-        "sessions", keep=options.keep, settings=SETTINGS
+        name, keep=options.keep, settings=SETTINGS
     ) as project:
-        replay = SessionReplay(project)
+        going = SessionReplay(project, asks=asks)
         sessions = list(read_sessions(files))
         bar = ProgressBar("sessions", len(sessions))
         for number, session in enumerate(bar.over(sessions)):
-            replay.add_session(number, session)
-    return {
-        **dict.fromkeys(NOT_BUILT),
-        "sessions": len(sessions),
-        "tasks": replay.tasks,
-        "cpu_seconds": round(replay.cpu_seconds, 1),
-        "classes": [_count([kind], kind, replay.asked) for kind in OF_THE_PROJECT]
-        + [_count(OF_THE_PROJECT, "of the project", replay.asked)]
-        + [
-            _count([k], k, replay.asked)
-            for k in FailureClass
-            if k not in OF_THE_PROJECT
-        ],
-        "said": [asdict(each) for each in replay.asked if each.said],
-    }
+            going.add_session(number, session)
+        context = going.context.result()
+    return ReplayedSessions(
+        len(sessions), going.tasks, going.cpu_seconds, going.asked, context
+    )
 
 
 class SessionReplay:
     """A project that learns from one session after the other."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, asks: bool = True) -> None:
         self.project = project
         self.caller = _issue_key(project)
+        self.context = SessionContext(project, self.caller)
+        self._asks = asks
         self.asked: list[AskedFailure] = []
         self.tasks = 0
         self.cpu_seconds = 0.0
@@ -122,13 +151,16 @@ class SessionReplay:
 
     def add_session(self, number: int, session: RecordedSession) -> None:
         failures = self._history.replay(number, session)
+        self.context.begin(number, session, failures)
         for task in range(len(session.tasks)):
             calls = session.calls_of(task)
+            self.context.ask_in_session(session, task)
             for failure in failures:
-                if failure.call.task == task:
+                if self._asks and failure.call.task == task:
                     self.asked.append(self._ask(session, failure))
             if calls:
                 self._complete(session, task, calls)
+        self.context.end(session)
 
     def _ask(self, session: RecordedSession, failure: SessionFailure) -> AskedFailure:
         call = tasks.parse_failed_call(_failed_call(failure.call))
@@ -158,6 +190,7 @@ class SessionReplay:
             "feedback": recorded.feedback,
             "feedback_source": "agent",
             "session_id": session.name,
+            "branch": recorded.branch,
             "tool_usage": [_call(call) for call in calls],
         }
         if recorded.outcome:
@@ -269,6 +302,8 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
         f"must be known for {MIN_KNOWN:.0%}, and the first suggestion must be what then worked "
         f"for {MIN_RIGHT:.0%}. Nothing may be said of code, tests and the harness."
     )
+    yield align_columns(session_context.table(result))
+    yield from session_context.remarks(result)
     for each in result["said"][:MAX_LISTED]:
         mark = "then worked" if each["was_said_right"] else "something else worked"
         yield f"\n{each['session']}, {each['kind']}, {mark}: {_line(each['command'])}"

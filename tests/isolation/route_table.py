@@ -464,6 +464,7 @@ TABLE = [
             error="unknown option --harbour",
         ),
     ),
+    Route("GET", f"{V1}/context/card", query=about()),
     Route("POST", f"{V1}/context/digest", body=about(query="deploy harbour")),
     Route("GET", f"{V1}/context/digest-config", query=about()),
     Route(

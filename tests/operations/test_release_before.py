@@ -19,7 +19,14 @@ from django.core import serializers
 from django.utils import timezone
 
 from access.models import ApiKey
-from ace.models import AceRun, ObservedRepair
+from ace.models import (
+    AceRun,
+    ObservedRepair,
+    TaskCommand,
+    TaskFile,
+    TaskInstructions,
+    TaskLookup,
+)
 from inference.embedding import active_model, model_record, reembed
 from jobs import runner
 from jobs.models import Heartbeat, Job
@@ -80,12 +87,22 @@ def job_of(rows, settings):
     return read
 
 
+NEW = (
+    Heartbeat,
+    ObservedRepair,
+    TaskCommand,
+    TaskFile,
+    TaskInstructions,
+    TaskLookup,
+)
+
+
 def count_rows():
     """Count the rows of each table; what the release lacked does not count."""
     counts = {
         model._meta.db_table: model._base_manager.count()
         for model in apps.get_models()
-        if model._meta.app_label in TABLES and model not in (Heartbeat, ObservedRepair)
+        if model._meta.app_label in TABLES and model not in NEW
     }
     new = Job.objects.exclude(kind__in=BEFORE["kinds"]).count()
     new_corpora = Corpus.objects.filter(name__in=["messages", "summaries"]).count()

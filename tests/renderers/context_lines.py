@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from common.text.quote import json_value, safe_line
 from context import memory_lines, selection, task_context
 from context.digest import digest_lines
+from context.files import file_lines
+from context.files.recommended_file import FileList, RecommendedFile
 from context.selection import Budget, CandidateLine
-from context.task_context import RecommendedFile, RelevantMemory
+from context.task_context import RelevantMemory
 from context.task_rules import RelevantRule
 from memories.models import Memory
 from memories.read.search import LaneRank, MemoryHit
@@ -197,11 +199,12 @@ FILES = st.builds(
     score=st.just(1.0),
     memory_ids=st.just(()),
     reason=st.just("named in the task"),
+    purpose=FILLED,
 )
 TASKS = st.tuples(
     st.lists(relevant_rules(), max_size=2),
     st.lists(HITS, max_size=2),
-    st.lists(FILES, max_size=2),
+    st.lists(FILES, max_size=2).map(lambda files: FileList(tuple(files))),
 )
 
 
@@ -224,18 +227,39 @@ def task_items(text: str) -> list[Any]:
     opening, *lines = lines_of(text)
     assert opening == task_context.OPENING
     headings = {*task_context.HEADINGS.values()}
-    return [task_item(LineReader(line)) for line in lines if line not in headings]
+    lines = [line for line in lines if line not in headings]
+    at = next((n for n, x in enumerate(lines) if x.startswith("- [files]")), len(lines))
+    end = next((n for n, x in enumerate(lines) if n > at and x[:2] == "- "), len(lines))
+    files = file_items(lines[at:end])
+    items = [task_item(LineReader(line)) for line in (*lines[:at], *lines[end:])]
+    return [*items[:at], *files, *items[at:]]
+
+
+def file_items(lines: list[str]) -> list[Any]:
+    """Read the files: a folder that they share, and a path and a purpose on each line."""
+    if not lines:
+        return []
+    head = LineReader(lines[0])
+    head.skip("- [files] where to start")
+    folder = head.string() if head.has(", below ") else ""
+    head.skip(":")
+    head.end()
+    return [file_item(folder, LineReader(line)) for line in lines[1:]]
+
+
+def file_item(folder: str, reader: LineReader) -> str:
+    reader.skip("  - ")
+    path = reader.string()
+    if reader.has(": "):
+        reader.string()
+    reader.end()
+    return folder + path
 
 
 def task_item(reader: LineReader) -> Any:
     reader.skip("- [")
     if reader.has("rule] "):
         return rule_of(reader)
-    if reader.has("file] "):
-        path = reader.string()
-        reader.skip(" (named in the task)")
-        reader.end()
-        return path
     return task_memory_of(reader)
 
 
@@ -293,8 +317,17 @@ def expected_task(items: Any) -> list[Any]:
     return [
         *map(expected_rule, rules),
         *map(expected_line, memory_lines.build([hit.memory for hit in hits], [])),
-        *(safe_line(file.file_path) for file in files),
+        *expected_files(files),
     ]
+
+
+def expected_files(files: FileList) -> list[str]:
+    """Return the paths as a reader joins them; long ones may leave no room for the last."""
+    paths = [file.file_path for file in files.files]
+    count = len(file_items(file_lines.write([(p, "") for p in paths]).splitlines()))
+    folder = file_lines.shared_folder(paths[:count])
+    shown = [safe_line(p[len(folder) :], file_lines.MAX_PATH) for p in paths[:count]]
+    return [safe_line(folder, FIELD) + each for each in shown] if folder else shown
 
 
 def expected_line(line: memory_lines.MemoryLine) -> dict[str, Any]:
@@ -396,6 +429,7 @@ RENDERERS = (
         (
             "context.memory_lines",
             "context.task_context",
+            "context.files.file_lines",
             "playbook.entries.freshness",
         ),
         TASKS,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from tests.renderers import context_lines, pages_and_notices, playbook_texts, prompts
+from tests.renderers import (
+    card_lines,
+    context_lines,
+    pages_and_notices,
+    playbook_texts,
+    prompts,
+)
 from tests.renderers.renderer import Renderer
 
 RENDERERS: tuple[Renderer, ...] = (
     *context_lines.RENDERERS,
+    *card_lines.RENDERERS,
     *playbook_texts.RENDERERS,
     *pages_and_notices.RENDERERS,
     *prompts.RENDERERS,

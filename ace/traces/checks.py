@@ -1,0 +1,55 @@
+"""Store the commands with which a finished task built, tested, linted or ran the project."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ace.fixes.record import session_of
+from ace.models import AceRun, TaskCommand
+from ace.rules.failures import failed_call
+from ace.rules.failures.failed_call import FailureKind
+from ace.rules.task import Task, ToolCall
+from ace.rules.tool_calls import check_commands
+from common.db import write
+
+MAX_COMMANDS = 40  # of one task
+MAX_TIMES = 1_000  # of one command in one task
+Outcome = TaskCommand.CommandOutcome
+
+
+def store(run: AceRun, task: Task) -> None:
+    """Store the checks of a run; a second call stores nothing new."""
+    rows: dict[tuple[str, str], TaskCommand] = {}
+    session = session_of(run)
+    for call in task.calls:
+        checks = check_commands.find(call.command) if call.command else []
+        outcome = _outcome(call) if checks else Outcome.WORKED
+        if outcome != Outcome.WORKED and len(checks) > 1:
+            continue  # which of them failed is not known
+        for check in checks:
+            known = rows.get((check.pattern, outcome))
+            rows[check.pattern, outcome] = TaskCommand(
+                project=run.project,
+                run=run,
+                kind=check.kind,
+                pattern=check.pattern,
+                text=check.text,
+                outcome=outcome,
+                times=min((known.times if known else 0) + 1, MAX_TIMES),
+                session=session,
+            )
+    if rows:
+        _insert(list(islice(rows.values(), MAX_COMMANDS)))
+
+
+@write
+def _insert(rows: list[TaskCommand]) -> None:
+    TaskCommand.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _outcome(call: ToolCall) -> TaskCommand.CommandOutcome:
+    """Return whether a command worked; one that finds faults in the code did its work."""
+    kind = failed_call.classify(call)
+    if kind in (FailureKind.LINT, FailureKind.COMPILE):
+        return Outcome.FAULTS
+    return Outcome.FAILED if kind or call.has_failed else Outcome.WORKED

@@ -1,0 +1,63 @@
+"""Store the files that a finished task read, changed or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from ace.fixes.record import session_of
+from ace.models import AceRun, TaskFile
+from ace.rules import file_words
+from ace.rules.files import checkout, file_links
+from ace.rules.files.file_paths import Relation
+from ace.rules.task import Task
+from common.db import write
+
+MAX_FILES = 60  # of one task, those that it changed first
+_USES: dict[Relation, TaskFile.Use] = {
+    "read": TaskFile.Use.READ,
+    "modified": TaskFile.Use.CHANGED,
+    "created": TaskFile.Use.CHANGED,
+    "deleted": TaskFile.Use.DELETED,
+}
+
+
+def store(run: AceRun, task: Task) -> None:
+    """Store the files of a run; a second call stores nothing new."""
+    if rows := _rows(run, task):
+        _insert(rows)
+
+
+@write
+def _insert(rows: Sequence[TaskFile]) -> None:
+    TaskFile.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _rows(run: AceRun, task: Task) -> list[TaskFile]:
+    roots = checkout.find_roots(task)
+    described = {
+        checkout.relative(path, roots): words
+        for path, words in file_words.of_task(task).items()
+    }
+    goal = file_words.of_goal(task)
+    session, branch = session_of(run), str(run.request.get("branch") or "")[:255]
+    rows: dict[str, TaskFile] = {}
+    for link in file_links.find(task):
+        path = checkout.relative(link.path, roots)
+        use = _USES.get(link.relation)
+        if use is None or not checkout.is_inside(path):
+            continue
+        words = described.get(path) or file_words.FileWords()
+        own = words.hashes()
+        rows[path] = TaskFile(
+            project=run.project,
+            run=run,
+            path=path,
+            use=use,
+            words=own if use == TaskFile.Use.READ else list(dict.fromkeys(goal + own)),
+            purpose=words.purpose,
+            session=session,
+            branch=branch,
+        )
+    changed_first = sorted(rows.values(), key=lambda row: row.use == TaskFile.Use.READ)
+    return list(islice(changed_first, MAX_FILES))

@@ -1,0 +1,57 @@
+"""Read what earlier tasks left, in a fixed number of statements, the newest rows first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ace.models import ObservedRepair, TaskCommand, TaskInstructions, TaskLookup
+from ace.rules import instruction_lines
+from ace.rules.instruction_lines import InstructionLine, ReadInstructions
+from common.caller import Caller
+from context.files import file_use
+from context.files.file_use import FileUse
+from memories.scopes import Scope
+from projects.models import Project
+
+# The newest rows that are counted.
+MAX_COMMANDS, MAX_REPAIRS, MAX_LOOKUPS, MAX_INSTRUCTIONS = 3_000, 1_000, 5_000, 60
+
+
+@dataclass(frozen=True)
+class CardRows:
+    """The rows that the caller may see. `lines` are those of the instructions now."""
+
+    commands: Sequence[TaskCommand]
+    repairs: Sequence[ObservedRepair]
+    lookups: Sequence[TaskLookup]
+    lines: Sequence[InstructionLine]
+    uses: Sequence[FileUse]
+
+
+def read(
+    project: Project, caller: Caller, *, scope: Scope | None = None, branch: str = ""
+) -> CardRows:
+    """Return the rows of the tasks that the caller may see."""
+    repairs = (
+        ObservedRepair.objects.in_reach(caller, scope)
+        .filter(project=project, machine="")
+        .select_related("run")
+        .defer("run__request", "run__result", "run__phases")
+    )
+    commands = TaskCommand.objects.in_reach(caller, scope).filter(project=project)
+    lookups = TaskLookup.objects.in_reach(caller, scope).filter(project=project)
+    read_files = TaskInstructions.objects.in_reach(caller, scope).filter(
+        project=project
+    )
+    newest = list(read_files.order_by("-pk")[:MAX_INSTRUCTIONS])
+    seen = [
+        (row.path, ReadInstructions.from_json(row.seen)) for row in reversed(newest)
+    ]
+    return CardRows(
+        commands=list(commands.order_by("-pk")[:MAX_COMMANDS]),
+        repairs=list(repairs.order_by("-pk")[:MAX_REPAIRS]),
+        lookups=list(lookups.order_by("-pk")[:MAX_LOOKUPS]),
+        lines=list(instruction_lines.current(seen)),
+        uses=file_use.count(project, [], caller, scope=scope, branch=branch),
+    )

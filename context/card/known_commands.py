@@ -1,0 +1,79 @@
+"""Count the commands that worked here, so that a session need not look for them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from ace.models import TaskCommand
+from ace.rules import instruction_lines
+from ace.rules.instruction_lines import InstructionLine
+from context.card.card_line import CardLine, count, quote
+
+MIN_SESSIONS = 3  # in which a command was seen to work
+MAX_LINES = 12
+FAILED_USES = 2  # the last uses of a command that failed end it
+Outcome = TaskCommand.CommandOutcome
+
+
+@dataclass(frozen=True)
+class KnownCommand:
+    """A command that worked, by its pattern; `rows` are its uses, the newest first."""
+
+    pattern: str
+    rows: Sequence[TaskCommand]
+
+    @property
+    def worked(self) -> list[TaskCommand]:
+        return [row for row in self.rows if row.outcome == Outcome.WORKED]
+
+    @property
+    def sessions(self) -> int:
+        return len({row.session for row in self.worked})
+
+    @property
+    def has_failed_lately(self) -> bool:
+        last = self.rows[:FAILED_USES]
+        return len(last) == FAILED_USES and all(
+            r.outcome == Outcome.FAILED for r in last
+        )
+
+
+def find(rows: Iterable[TaskCommand]) -> list[KnownCommand]:
+    """Return the commands seen to work in enough sessions, those of most sessions first."""
+    by_pattern: defaultdict[str, list[TaskCommand]] = defaultdict(list)
+    for row in rows:
+        by_pattern[row.pattern].append(row)
+    known = [KnownCommand(pattern, uses) for pattern, uses in by_pattern.items()]
+    steady = [
+        each
+        for each in known
+        if each.sessions >= MIN_SESSIONS and not each.has_failed_lately
+    ]
+    steady.sort(key=lambda each: (-each.sessions, each.pattern))
+    return steady[:MAX_LINES]
+
+
+def said_by(lines: Iterable[InstructionLine]) -> set[str]:
+    """Return the patterns of the commands that the repository's instructions name."""
+    return {
+        check.pattern
+        for line in lines
+        for check in instruction_lines.named_commands(line.text)
+    }
+
+
+def write(known: Iterable[KnownCommand], said: Collection[str]) -> list[CardLine]:
+    """Return a line for each command that the instructions do not say."""
+    lines = []
+    for each in known:
+        if each.pattern in said:
+            continue
+        newest = each.worked[0]
+        last = newest.created_at.date()
+        text = (
+            f"- {newest.kind}: {quote(newest.text)} worked {count(each.sessions, last)}"
+        )
+        lines.append(CardLine("command", text, newest.text, each.sessions, last))
+    return lines

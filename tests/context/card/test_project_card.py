@@ -1,0 +1,204 @@
+"""The project card: what earlier sessions showed, counted, and who may see it."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from ace.models import TaskCommand, TaskInstructions, TaskLookup
+from common.caller import Role
+from inference import tokens
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = "/home/ana/shop"
+FLAG = "flag provided but not defined: -tag\nusage: go test [build flags]"
+
+
+def bash(command, result="ok", **more):
+    return {"tool_name": "Bash", "arguments": {"command": command}, "result": result, "cwd": ROOT} | more  # fmt: skip
+
+
+def read(path, text, **more):
+    arguments = {"file_path": f"{ROOT}/{path}"}
+    return {"tool_name": "Read", "arguments": arguments, "result": text, "cwd": ROOT} | more  # fmt: skip
+
+
+def claude(*lines):
+    return read("CLAUDE.md", "\n".join(f"{n:6}→{x}" for n, x in enumerate(lines, 1)))
+
+
+@pytest.fixture
+def complete(project):
+    number = count(1)
+
+    def complete(api, *calls, **more):
+        task = {
+            "project_id": str(project.pk),
+            "goal": f"Mend the cart, round {next(number)}",
+            "result": "It is done.",
+            "tool_usage": list(calls),
+        }
+        answer = api.post("/api/v1/complete-task", task | more, format="json")
+        assert answer.status_code == 200, answer.json()
+        return answer.json()
+
+    return complete
+
+
+@pytest.fixture
+def card(project):
+    def card(api, **headers):
+        url = f"/api/v1/context/card?project_id={project.pk}"
+        return api.get(url, headers=headers)
+
+    return card
+
+
+def subjects(answer, section):
+    return [x["subject"] for x in answer.json()["lines"] if x["section"] == section]
+
+
+class TestCommands:
+    def test_what_worked_in_three_sessions_stands_there_once(
+        self, complete, card, bob_api
+    ):
+        for name in ("TestA", "TestB", "TestC"):
+            complete(bob_api, bash(f"go test -v ./pay/... -run {name} 2>&1 | tail -5"))
+
+        assert subjects(card(bob_api), "command") == ["go test ./pay/... -run <name>"]
+
+    def test_what_worked_in_two_does_not(self, complete, card, bob_api):
+        for _ in range(2):
+            complete(bob_api, bash("make lint"))
+
+        assert subjects(card(bob_api), "command") == []
+
+    def test_what_the_instructions_say_is_left_out(self, complete, card, bob_api):
+        for _ in range(3):
+            complete(bob_api, bash("make lint && make build"))
+        complete(bob_api, claude("# Shop", "Always run `make lint`."))
+
+        assert subjects(card(bob_api), "command") == ["make build"]
+
+    def test_one_that_failed_in_its_last_two_uses_drops_out(
+        self, complete, card, bob_api
+    ):
+        for _ in range(3):
+            complete(bob_api, bash("make lint"))
+        for _ in range(2):
+            complete(bob_api, bash("make lint", "make: *** No rule to make target 'lint'.", status="error"))  # fmt: skip
+
+        assert subjects(card(bob_api), "command") == []
+
+
+class TestFailures:
+    def test_what_failed_in_two_sessions_stands_there_with_its_cure(
+        self, complete, card, bob_api
+    ):
+        for _ in range(2):
+            complete(bob_api, bash("go test -tag=it ./pay", FLAG), bash("go test -tags=it ./pay"))  # fmt: skip
+
+        line = next(x for x in card(bob_api).json()["lines"] if x["section"] == "failure")  # fmt: skip
+
+        assert '"-tags=it" instead of "-tag=it"' in line["text"]
+        assert line["sessions"] == 2
+
+
+class TestWrongInstructions:
+    @pytest.fixture
+    def look(self, complete, bob_api):
+        def look(result="ls: src/cmds: No such file or directory", **more):
+            complete(bob_api, bash("ls src/cmds", result, **more))
+
+        return look
+
+    def test_a_folder_that_three_sessions_did_not_find_is_wrong(
+        self, complete, card, look, bob_api
+    ):
+        complete(bob_api, claude("# Shop", "- `src/cmds`: the commands"))
+        complete(bob_api, read("src/cli/run.py", "x = 1"))
+        complete(bob_api, read("src/app.py", "x = 1"))
+        for _ in range(3):
+            look(status="error")
+
+        line = next(x for x in card(bob_api).json()["lines"] if x["section"] == "wrong")
+
+        assert line["subject"] == "src/cmds"
+        assert line["sessions"] == 3
+        assert '"CLAUDE.md" says "src/cmds"' in line["text"]
+        assert 'it is "src"' in line["text"]
+
+    def test_one_that_was_found_since_is_not(self, complete, card, look, bob_api):
+        complete(bob_api, claude("- `src/cmds`: the commands"))
+        for _ in range(3):
+            look(status="error")
+        look("run.py")
+
+        assert subjects(card(bob_api), "wrong") == []
+
+    def test_a_line_that_was_edited_is_not(self, complete, card, look, bob_api):
+        complete(bob_api, claude("- `src/cmds`: the commands"))
+        for _ in range(3):
+            look(status="error")
+        change = {"old_string": "- `src/cmds`: the commands", "new_string": "- `src`"}
+        edit = {"file_path": f"{ROOT}/CLAUDE.md"} | change
+        complete(bob_api, {"tool_name": "Edit", "arguments": edit, "result": "Updated.", "cwd": ROOT})  # fmt: skip
+
+        assert subjects(card(bob_api), "wrong") == []
+
+
+class TestBudget:
+    def test_it_has_at_most_300_tokens_and_the_same_bytes(
+        self, complete, card, bob_api
+    ):
+        calls = [bash(f"make build-{name} {'x' * 60}") for name in "abcdefghijkl"]
+        for _ in range(3):
+            complete(bob_api, *calls)
+
+        one, two = card(bob_api), card(bob_api)
+
+        assert one.content == two.content
+        assert one.json()["lines"]
+        assert one.json()["tokens"] == tokens.estimate(one.json()["text"]) <= 300
+
+    def test_the_same_card_is_not_sent_again(self, card, bob_api):
+        tag = card(bob_api)["ETag"]
+
+        assert card(bob_api, if_none_match=tag).status_code == 304
+
+
+class TestIsolation:
+    def test_charlie_finds_no_such_project(self, complete, card, bob_api, charlie_api):
+        assert card(charlie_api).status_code == 404
+
+    def test_a_bound_user_does_not_see_what_another_did(
+        self, complete, card, client_of, project
+    ):
+        one = client_of(project, role=Role.WRITER, user_id="u1")
+        two = client_of(project, role=Role.WRITER, user_id="u2")
+        for _ in range(3):
+            complete(one, bash("make lint"))
+
+        assert subjects(card(one), "command") == ["make lint"]
+        assert card(two).json()["lines"] == []
+
+    def test_a_purge_deletes_the_rows(self, complete, bob_api, alice_api, project):
+        calls = [bash("make lint"), bash("ls src/cmds"), claude("Run `make lint`.")]
+        run = complete(bob_api, *calls)
+        assert TaskCommand.objects.exists() and TaskInstructions.objects.exists()
+        body = {"project_id": str(project.pk), "ids": [run["memory_id"]], "reason": "asked"}  # fmt: skip
+
+        assert alice_api.post("/api/v1/purge", body, format="json").status_code == 200
+
+        for model in (TaskCommand, TaskInstructions, TaskLookup):
+            assert not model.objects.exists()
+
+    def test_the_statements_do_not_grow(
+        self, complete, card, bob_api, django_assert_max_num_queries
+    ):
+        for _ in range(3):
+            complete(bob_api, bash("make lint"), bash("make build"))
+
+        with django_assert_max_num_queries(20):
+            card(bob_api)
