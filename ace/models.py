@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.functional import cached_property
 
 from ace.rules import task as tasks
+from ace.rules.path_lookups import LookupOutcome
 from ace.rules.task import Task
 from common.caller import Caller
 from common.ids import uuid7
@@ -248,11 +249,11 @@ class BannerLine(models.Model):
 class TaskFile(models.Model):
     """A file that a run used: what it did with the file, and what the file is for.
 
-    `words` are 32-bit hashes (ace.rules.files.file_words) of the names in the code that was
+    `words` are 32-bit hashes (ace.rules.file_words) of the names in the code that was
     read or changed, and of the goal if the run changed the file.
     """
 
-    class Use(models.TextChoices):
+    class FileAction(models.TextChoices):
         READ = "read"
         CHANGED = "changed"
         DELETED = "deleted"
@@ -262,7 +263,7 @@ class TaskFile(models.Model):
     run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="files")
     # Relative to the root of the checkout.
     path = models.CharField(max_length=1000)
-    use = models.CharField(max_length=8, choices=Use)
+    use = models.CharField(max_length=8, choices=FileAction)
     words = ArrayField(models.IntegerField(), default=list)
     # The first sentence of the file's own description, or the names that it declares.
     purpose = models.CharField(max_length=200, blank=True)
@@ -363,19 +364,16 @@ class TaskInstructions(models.Model):
 
 
 class TaskLookup(models.Model):
-    """A path that a run looked for, and whether it was there."""
-
-    class LookupOutcome(models.TextChoices):
-        FOUND = "found"
-        # A search in it found nothing.
-        EMPTY = "empty"
-        MISSING = "missing"
+    """A path that a run looked for, and whether it was there (LookupOutcome)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
     run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="+")
     path = models.CharField(max_length=1000)
-    outcome = models.CharField(max_length=8, choices=LookupOutcome)
+    outcome = models.CharField(
+        max_length=8,
+        choices=[(each.value, each.value.capitalize()) for each in LookupOutcome],
+    )
     # The session of the run, or the run itself if it has none.
     session = models.CharField(max_length=255)
 

@@ -13,7 +13,7 @@ from common.caller import Caller, Role
 from common.text.quote import json_string, name_or_string
 from context import memory_lines, selection, task_rules
 from context.files import recommend
-from context.files.recommended_file import FileList, LinkedFile, RecommendedFile
+from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
 from context.memory_lines import MemoryLine
 from context.selection import Budget, CandidateLine, Selection
 from context.task_rules import SECTIONS, RelevantRule
@@ -257,7 +257,7 @@ def describe_lanes(hit: search.MemoryHit) -> str:
     return f"found by {' and '.join(lanes)}"
 
 
-def link_files(hits: Iterable[search.MemoryHit]) -> list[LinkedFile]:
+def link_files(hits: Iterable[search.MemoryHit]) -> list[FileOfMemories]:
     """Return the files of the memories, with how the memories link to them."""
     scores: dict[str, float] = defaultdict(float)
     links: dict[str, list[MemoryFile]] = defaultdict(list)
@@ -267,7 +267,7 @@ def link_files(hits: Iterable[search.MemoryHit]) -> list[LinkedFile]:
             scores[path] += hit.score * RELATION_WEIGHT[link.relation_type]
             links[path].append(link)
     return [
-        LinkedFile(
+        FileOfMemories(
             path,
             scores[path],
             tuple(dict.fromkeys(str(link.memory_id) for link in links[path])),

@@ -75,7 +75,9 @@ def of_task(task: Task) -> dict[str, ReadInstructions]:
     roots = checkout.find_roots(task)
     found: dict[str, ReadInstructions] = {}
     for call in task.calls:
-        path = checkout.relative(failed_call.path_of(call) or _shown_by(call), roots)
+        path = checkout.relative(
+            failed_call.path_of(call) or _find_shown_file(call), roots
+        )
         if not is_instructions(path) or not checkout.is_inside(path) or call.has_failed:
             continue
         seen = found.setdefault(path, ReadInstructions())
@@ -100,7 +102,7 @@ def named_commands(line: str) -> list[CheckCommand]:
     return [check for text in texts for check in check_commands.find(text)]
 
 
-def _shown_by(call: ToolCall) -> str:
+def _find_shown_file(call: ToolCall) -> str:
     """Return the only file that a shell command shows, as `cat README.md` does."""
     simple = shell_commands.parse(call.command) if call.command else ()
     shown = [one for one in simple if one.program in programs.READERS and not one.is_piped]  # fmt: skip

@@ -14,11 +14,11 @@ from ace.rules.task import Task
 from common.db import write
 
 MAX_FILES = 60  # of one task, those that it changed first
-_USES: dict[Relation, TaskFile.Use] = {
-    "read": TaskFile.Use.READ,
-    "modified": TaskFile.Use.CHANGED,
-    "created": TaskFile.Use.CHANGED,
-    "deleted": TaskFile.Use.DELETED,
+_USES: dict[Relation, TaskFile.FileAction] = {
+    "read": TaskFile.FileAction.READ,
+    "modified": TaskFile.FileAction.CHANGED,
+    "created": TaskFile.FileAction.CHANGED,
+    "deleted": TaskFile.FileAction.DELETED,
 }
 
 
@@ -54,10 +54,14 @@ def _rows(run: AceRun, task: Task) -> list[TaskFile]:
             run=run,
             path=path,
             use=use,
-            words=own if use == TaskFile.Use.READ else list(dict.fromkeys(goal + own)),
+            words=own
+            if use == TaskFile.FileAction.READ
+            else list(dict.fromkeys(goal + own)),
             purpose=words.purpose,
             session=session,
             branch=branch,
         )
-    changed_first = sorted(rows.values(), key=lambda row: row.use == TaskFile.Use.READ)
+    changed_first = sorted(
+        rows.values(), key=lambda row: row.use == TaskFile.FileAction.READ
+    )
     return list(islice(changed_first, MAX_FILES))

@@ -38,6 +38,7 @@ from benchmarks.datasets.session_failures.session_calls import (
 )
 from benchmarks.fixtures import temp_project
 from benchmarks.measures import session_context
+from benchmarks.measures.context_sheet import ContextSheet
 from benchmarks.measures.session_context import SessionContext
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report.progress_bar import ProgressBar
@@ -113,12 +114,20 @@ class ReplayedSessions:
     cpu_seconds: float
     asked: list[AskedFailure]
     context: dict[str, Any]
+    sheet: ContextSheet | None
 
 
 def replay(
-    options: BenchmarkOptions, name: str, *, asks: bool = True
+    options: BenchmarkOptions,
+    name: str,
+    *,
+    asks: bool = True,
+    seed: int | None = None,
 ) -> ReplayedSessions:
-    """Report the sessions in order of time to a project of its own."""
+    """Report the sessions in order of time to a project of its own.
+
+    With a seed, the contexts of some later tasks are kept for a sheet.
+    """
     files = session_files(options.data)
     if not files:
         raise CommandError(f"{options.data / FOLDER} holds no transcripts.")
@@ -127,12 +136,15 @@ def replay(
     ) as project:
         going = SessionReplay(project, asks=asks)
         sessions = list(read_sessions(files))
+        sheet = None if seed is None else ContextSheet.draw(sessions, seed)
         bar = ProgressBar("sessions", len(sessions))
         for number, session in enumerate(bar.over(sessions)):
+            if sheet:
+                sheet.ask(project, session, going.caller)
             going.add_session(number, session)
         context = going.context.result()
     return ReplayedSessions(
-        len(sessions), going.tasks, going.cpu_seconds, going.asked, context
+        len(sessions), going.tasks, going.cpu_seconds, going.asked, context, sheet
     )
 
 

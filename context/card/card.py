@@ -11,7 +11,6 @@ from common.text import secrets
 from context.card import card_rows, failures, known_commands, work, wrong_lines
 from context.card.card_line import CardLine
 from inference import tokens
-from memories.scopes import Scope
 from playbook.rule_text import unsafe_phrases
 from projects.models import Project
 from projects.own_hosts import find_own_hosts
@@ -45,21 +44,19 @@ class ProjectCard:
         return hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def make(
-    project: Project, caller: Caller, *, scope: Scope | None = None, branch: str = ""
-) -> ProjectCard:
+def make(project: Project, caller: Caller) -> ProjectCard:
     """Return the card of what the caller may see.
 
     What the repository says wrongly stands first, then what failed again and its cure, then
     commands that the repository does not name, then where work happens.
     """
     caller.require(Role.VIEWER, project.pk)
-    rows = card_rows.read(project, caller, scope=scope, branch=branch)
+    rows = card_rows.read(project, caller)
     known = known_commands.find(rows.commands)
     candidates = [
         *wrong_lines.write(wrong_lines.find(rows)),
         *failures.find(project, rows.repairs, caller),
-        *known_commands.write(known, known_commands.said_by(rows.lines)),
+        *known_commands.write(known, known_commands.name_patterns(rows.lines)),
         *work.write(rows.uses),
     ]
     return ProjectCard(tuple(_fit(_safe(project, candidates))))

@@ -11,7 +11,6 @@ from ace.rules.instruction_lines import InstructionLine, ReadInstructions
 from common.caller import Caller
 from context.files import file_use
 from context.files.file_use import FileUse
-from memories.scopes import Scope
 from projects.models import Project
 
 # The newest rows that are counted.
@@ -29,21 +28,17 @@ class CardRows:
     uses: Sequence[FileUse]
 
 
-def read(
-    project: Project, caller: Caller, *, scope: Scope | None = None, branch: str = ""
-) -> CardRows:
+def read(project: Project, caller: Caller) -> CardRows:
     """Return the rows of the tasks that the caller may see."""
     repairs = (
-        ObservedRepair.objects.in_reach(caller, scope)
+        ObservedRepair.objects.in_reach(caller)
         .filter(project=project, machine="")
         .select_related("run")
         .defer("run__request", "run__result", "run__phases")
     )
-    commands = TaskCommand.objects.in_reach(caller, scope).filter(project=project)
-    lookups = TaskLookup.objects.in_reach(caller, scope).filter(project=project)
-    read_files = TaskInstructions.objects.in_reach(caller, scope).filter(
-        project=project
-    )
+    commands = TaskCommand.objects.in_reach(caller).filter(project=project)
+    lookups = TaskLookup.objects.in_reach(caller).filter(project=project)
+    read_files = TaskInstructions.objects.in_reach(caller).filter(project=project)
     newest = list(read_files.order_by("-pk")[:MAX_INSTRUCTIONS])
     seen = [
         (row.path, ReadInstructions.from_json(row.seen)) for row in reversed(newest)
@@ -53,5 +48,5 @@ def read(
         repairs=list(repairs.order_by("-pk")[:MAX_REPAIRS]),
         lookups=list(lookups.order_by("-pk")[:MAX_LOOKUPS]),
         lines=list(instruction_lines.current(seen)),
-        uses=file_use.count(project, [], caller, scope=scope, branch=branch),
+        uses=file_use.count(project, [], caller),
     )

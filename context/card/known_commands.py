@@ -25,12 +25,12 @@ class KnownCommand:
     rows: Sequence[TaskCommand]
 
     @property
-    def worked(self) -> list[TaskCommand]:
+    def successes(self) -> list[TaskCommand]:
         return [row for row in self.rows if row.outcome == Outcome.WORKED]
 
     @property
     def sessions(self) -> int:
-        return len({row.session for row in self.worked})
+        return len({row.session for row in self.successes})
 
     @property
     def has_failed_lately(self) -> bool:
@@ -55,7 +55,7 @@ def find(rows: Iterable[TaskCommand]) -> list[KnownCommand]:
     return steady[:MAX_LINES]
 
 
-def said_by(lines: Iterable[InstructionLine]) -> set[str]:
+def name_patterns(lines: Iterable[InstructionLine]) -> set[str]:
     """Return the patterns of the commands that the repository's instructions name."""
     return {
         check.pattern
@@ -70,7 +70,7 @@ def write(known: Iterable[KnownCommand], said: Collection[str]) -> list[CardLine
     for each in known:
         if each.pattern in said:
             continue
-        newest = each.worked[0]
+        newest = each.successes[0]
         last = newest.created_at.date()
         text = (
             f"- {newest.kind}: {quote(newest.text)} worked {count(each.sessions, last)}"

@@ -4,18 +4,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import InProject
-
-
-class CardQuery(InProject):
-    branch = serializers.CharField(
-        max_length=255,
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="The branch that is checked out.",
-    )
-
 
 class CardLineOut(serializers.Serializer[Any]):
     section = serializers.ChoiceField(

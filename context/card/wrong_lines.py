@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ace.models import TaskCommand, TaskLookup
 from ace.rules import instruction_lines
 from ace.rules.instruction_lines import InstructionLine
+from ace.rules.path_lookups import LookupOutcome
 from context.card.card_line import CardLine, count, quote
 from context.card.card_rows import CardRows
 from context.files.file_use import FileUse
@@ -18,7 +19,6 @@ from context.files.file_use import FileUse
 # The newest sessions that used what a line names, all of them in vain.
 MIN_SESSIONS = 3
 MIN_SHARE = 0.5  # of the files of those sessions, in the folder that is right
-Lookup = TaskLookup.LookupOutcome
 Outcome = TaskCommand.CommandOutcome
 
 
@@ -101,13 +101,15 @@ def _refute_path(
     lookups = index.of(path)
     by_session: dict[str, set[str]] = {}
     for row, is_itself in lookups:
-        outcome = Lookup.EMPTY if row.outcome == Lookup.MISSING and not is_itself else row.outcome  # fmt: skip
+        outcome = LookupOutcome.EMPTY if row.outcome == LookupOutcome.MISSING and not is_itself else row.outcome  # fmt: skip
         by_session.setdefault(row.session, set()).add(outcome)
     newest = list(by_session.values())[:MIN_SESSIONS]
-    is_vain = len(newest) == MIN_SESSIONS and not any(Lookup.FOUND in o for o in newest)
-    if not is_vain or not any(Lookup.MISSING in outcomes for outcomes in newest):
+    is_vain = len(newest) == MIN_SESSIONS and not any(
+        LookupOutcome.FOUND in o for o in newest
+    )
+    if not is_vain or not any(LookupOutcome.MISSING in outcomes for outcomes in newest):
         return None
-    vain = [row for row, _ in lookups if row.outcome != Lookup.FOUND]
+    vain = [row for row, _ in lookups if row.outcome != LookupOutcome.FOUND]
     sessions = {row.session for row in vain}
     runs = tuple(dict.fromkeys(row.run_id for row in vain))
     right = _right_path(path, [row.path for row, _ in lookups], uses)

@@ -17,8 +17,8 @@ MAX_PATH = 160  # characters
 def write(files: Sequence[tuple[str, str]]) -> str:
     """Return where to start: the folder that the files share, and a line for each file.
 
-    A file is its path and what it is for. What the tokens leave is shared out between the purposes, so that five paths are given
-    before the first purpose is.
+    A file is its path and what it is for. All paths are given before the first purpose is;
+    the purposes share what the tokens leave.
     """
     chosen = list(files[:MAX_LINES])
     while chosen:

@@ -11,7 +11,7 @@ from common.caller import Caller
 from common.text import literals, word_hashes
 from context.files import file_use, twins
 from context.files.file_use import FileUse
-from context.files.recommended_file import FileList, LinkedFile, RecommendedFile
+from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
 from memories.models import File
 from memories.scopes import Scope
 from projects.models import Project
@@ -44,7 +44,7 @@ def recommend(
     caller: Caller,
     *,
     limit: int,
-    linked: Sequence[LinkedFile] = (),
+    linked: Sequence[FileOfMemories] = (),
     scope: Scope | None = None,
     session: str = "",
     branch: str = "",
@@ -81,7 +81,7 @@ def rank(
     uses: Iterable[FileUse],
     query: Mapping[str, float],
     description: str,
-    linked: Sequence[LinkedFile] = (),
+    linked: Sequence[FileOfMemories] = (),
     named: Sequence[str] = (),
 ) -> list[RecommendedFile]:
     """Return the files by descending score; a file and its test are one.
@@ -198,7 +198,7 @@ def _describe(
     uses: Sequence[FileUse],
     score: float,
     parts: Mapping[str, Mapping[str, float]],
-    link_of: Mapping[str, LinkedFile],
+    link_of: Mapping[str, FileOfMemories],
 ) -> RecommendedFile:
     own = sorted(uses, key=lambda use: (use.path != path, use.path))
     links = [link_of[use.path] for use in own if use.path in link_of]

@@ -8,7 +8,7 @@ from context.files import file_lines
 
 
 @dataclass(frozen=True)
-class LinkedFile:
+class FileOfMemories:
     """A file of memories that match the task; `score` is the sum of their scores."""
 
     path: str
