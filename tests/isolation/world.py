@@ -10,7 +10,7 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from ace.models import AceRun
+from ace.models import AceRun, TaskFile
 from agents.models import AgentRun, AgentTool, ToolSecret
 from agents.tools import encryption
 from common.caller import Role
@@ -308,6 +308,14 @@ def shared_part(api, project, mark):
         request=AceRun.objects.get(pk=run).request,
         memory=AceRun.objects.get(pk=run).memory,
     )
+    for number in range(3):  # enough for the folder to stand on the project card
+        TaskFile.objects.create(
+            project=project,
+            run_id=run,
+            path=f"{mark}/{number}.py",
+            use="changed",
+            session=mark,
+        )
     config = {"structured": {"tags": [mark]}}
     api.put(f"{API}/context/digest-config", named | {"config": config})
     get_user_model().objects.create_user(mark)
