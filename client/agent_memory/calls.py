@@ -323,6 +323,13 @@ def complete_task(
     )
 
 
+def context_card(**query: Unpack[shapes.ContextCardQuery]) -> Request[shapes.CardOut]:
+    """What every session should know of a project, made by counting alone.
+
+    The answer has an `ETag`; with `If-None-Match` and the same card it is 304."""
+    return Request("GET", "context/card", query=dict(query), project_in="query")
+
+
 def context_digest(
     **body: Unpack[shapes.DigestRequestRequest],
 ) -> Request[shapes.DigestOut]:

@@ -45,6 +45,7 @@ class Methods:
     compactions_plan = Method(calls.compactions_plan)
     compactions_start = Method(calls.compactions_start)
     complete_task = Method(calls.complete_task)
+    context_card = Method(calls.context_card)
     context_digest = Method(calls.context_digest)
     context_digest_config_put = Method(calls.context_digest_config_put)
     context_digest_config_read = Method(calls.context_digest_config_read)

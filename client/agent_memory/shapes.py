@@ -313,6 +313,20 @@ class CapabilitiesOut(TypedDict):
     capabilities: list[str]
 
 
+class CardLineOut(TypedDict):
+    section: CardLineOutSectionEnum
+    text: str
+    subject: str
+    sessions: int
+    last_on: str | None
+
+
+class CardOut(TypedDict):
+    text: str
+    tokens: int
+    lines: list[CardLineOut]
+
+
 class ChangeOut(TypedDict):
     id: str
     project_id: str
@@ -418,6 +432,7 @@ class CompleteTaskRequest(TypedDict):
     cited_entry_ids: NotRequired[list[str] | None]
     injected_entry_ids: NotRequired[list[str] | None]
     session_id: NotRequired[str | None]
+    branch: NotRequired[str | None]
     scope: NotRequired[ScopeRequest | None]
 
 
@@ -1979,6 +1994,8 @@ class RecommendedFileOut(TypedDict):
     score: float
     memory_ids: list[str]
     reason: str
+    purpose: str
+    test_path: str
 
 
 class RedactMessageRequest(TypedDict):
@@ -2043,7 +2060,7 @@ class RelevantRuleOut(TypedDict):
     entry: EntryOut
     score: float
     reason: str
-    section: SectionEnum
+    section: RelevantRuleOutSectionEnum
 
 
 class RenameFileRequest(TypedDict):
@@ -2614,6 +2631,8 @@ class TaskContextRequestRequest(TypedDict):
     scope: NotRequired[ScopeRequest]
     cutoff: NotRequired[CutoffEnum]
     agent_id: NotRequired[str]
+    session: NotRequired[str]
+    branch: NotRequired[str]
 
 
 class TextOut(TypedDict):
@@ -2824,6 +2843,9 @@ AuthorEnum = Literal["rule", "model", "human"]
 
 
 BulkDeltasActionEnum = Literal["accept", "reject"]
+
+
+CardLineOutSectionEnum = Literal["wrong", "failure", "command", "work"]
 
 
 ChangeOutOperationEnum = Literal["add", "update", "delete"]
@@ -3134,6 +3156,9 @@ ReceiptStatusEnum = Literal[
 RelationTypeEnum = Literal["read", "modified", "created", "deleted", "referenced"]
 
 
+RelevantRuleOutSectionEnum = Literal["relevant", "process", "other"]
+
+
 RoleEnum = Literal["viewer", "writer", "curator", "owner"]
 
 
@@ -3157,9 +3182,6 @@ SearchModeEnum = Literal["hybrid", "semantic", "keyword"]
 
 
 SecretsEnum = Literal["mask", "reject", "allow"]
-
-
-SectionEnum = Literal["relevant", "process", "other"]
 
 
 SensitivityEnum = Literal["public", "private", "sensitive"]
@@ -3343,6 +3365,11 @@ class CompactionsPlanQuery(TypedDict):
     project: NotRequired[str]
     project_id: NotRequired[str]
     prune_after_days: NotRequired[int]
+
+
+class ContextCardQuery(TypedDict):
+    project: NotRequired[str]
+    project_id: NotRequired[str]
 
 
 class ContextDigestConfigReadQuery(TypedDict):
