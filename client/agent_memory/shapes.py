@@ -1137,6 +1137,22 @@ class HitOut(TypedDict):
     files: list[FileLink]
 
 
+class HookSettings(TypedDict):
+    session_start: NotRequired[bool]
+    subagent_start: NotRequired[bool]
+    prompt: NotRequired[bool]
+    tool_failed: NotRequired[bool]
+
+
+class HookStatusOut(TypedDict):
+    harness: str
+    agent_id: str
+    key_id: str
+    last_event: str
+    last_at: str
+    events: dict[str, int]
+
+
 class ImportInRequest(TypedDict):
     project_id: NotRequired[str]
     project: NotRequired[str]
@@ -1799,6 +1815,7 @@ class ProjectOptions(TypedDict):
     quotas: NotRequired[QuotaSettings]
     conversations: NotRequired[ConversationSettings]
     agents: NotRequired[AgentSettings]
+    hooks: NotRequired[HookSettings]
     root_causes: NotRequired[list[RootCause]]
 
 

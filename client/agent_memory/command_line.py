@@ -1,0 +1,415 @@
+"""The commands of `am` that people type; hooks and the MCP bridge start without this module."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import typer
+from rich.progress import track
+from rich.syntax import Syntax
+
+from agent_memory import (
+    backfill,
+    connections,
+    doctor,
+    exchange,
+    hook,
+    keys,
+    output,
+    project_commands,
+    settings_edit,
+)
+from agent_memory import connect as connecting
+from agent_memory.connect import DEFAULT_SERVER, ConnectionWish
+from agent_memory.connections import Connection, NotPossible
+from agent_memory.errors import VersionWarning
+from agent_memory.harnesses import BY_NAME
+from agent_memory.output import errors, report_errors, say
+from agent_memory.places import this_machine
+from agent_memory.version import VERSION
+
+app = typer.Typer(
+    name="am",
+    help="Connect coding agents to an agent memory service, and use it from a terminal.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+project_commands.register(app)
+
+PROBE_SECONDS = 2.0
+MARKS = {"ok": "✓", "warning": "!", "fault": "✗"}
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Folder = Annotated[
+    Path, typer.Option("--folder", help="The project's folder.", show_default="here")
+]
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", VersionWarning)  # `am doctor` says it in words
+    app()
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        say(VERSION)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version.",
+        ),
+    ] = False,
+) -> None: ...
+
+
+@app.command()
+def connect(
+    folder: Folder = Path(),
+    server: Annotated[
+        str, typer.Option(envvar="AGENT_MEMORY_URL", help="The address of the service.")
+    ] = "",
+    key: Annotated[
+        str,
+        typer.Option(
+            envvar="AGENT_MEMORY_KEY",
+            help="An owner's key, or one for this project. On the server's machine none is needed.",
+        ),
+    ] = "",
+    project: Annotated[
+        str, typer.Option(help="By default the name of the git repository.")
+    ] = "",
+    path: Annotated[
+        str, typer.Option(help="A folder of a monorepo, as a project of its own.")
+    ] = "",
+    harness: Annotated[
+        list[str] | None,
+        typer.Option(help="Repeat it; by default all that are installed."),
+    ] = None,
+    agent_id: Annotated[
+        str, typer.Option(help="The name under which your agents write.")
+    ] = "",
+    data: Annotated[
+        str, typer.Option(help="The data folder of a server on this machine.")
+    ] = "",
+    read_only: Annotated[
+        bool, typer.Option(help="A key that only reads, for CI and guests.")
+    ] = False,
+    print_only: Annotated[
+        str,
+        typer.Option(
+            "--print", metavar="HARNESS", help="Print its settings, and write nothing."
+        ),
+    ] = "",
+    remove: Annotated[
+        bool, typer.Option(help="Take out what `am connect` put in.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Connect this folder's project to the coding agents of this machine."""
+    with report_errors(as_json=as_json):
+        if print_only:
+            _print_settings(print_only, folder, is_read_only=read_only)
+        elif remove:
+            _disconnect(folder / path, yes=yes or as_json, as_json=as_json)
+        else:
+            known = connections.read()
+            root = connecting.root_of(folder)
+            place = root / (path or _ask_workspace(root, yes=yes))
+            machine = this_machine()
+            wish = ConnectionWish(
+                folder=place,
+                server=_find_server(server, place, known, yes=yes),
+                project=project or connecting.name_project(place),
+                harnesses=connecting.choose_harnesses(harness or [], machine),
+                agent_id=agent_id or keys.agent_id_of_this_machine(),
+                is_read_only=read_only,
+            )
+            _connect(wish, known, key, data, yes=yes or as_json, as_json=as_json)
+
+
+def _print_settings(name: str, folder: Path, *, is_read_only: bool) -> None:
+    [harness] = connecting.choose_harnesses([name], this_machine())
+    target = settings_edit.Target(
+        this_machine(),
+        connecting.root_of(folder),
+        "",
+        connecting.this_program(),
+        is_read_only,
+    )
+    for text in settings_edit.describe(harness, target):
+        say(text)
+
+
+def _ask_workspace(root: Path, *, yes: bool) -> str:
+    if yes or not connecting.holds_workspaces(root):
+        return ""
+    text = "This repository holds several packages. Connect one folder of it (empty: the whole)?"
+    return str(typer.prompt(text, default="", show_default=False))
+
+
+def _find_server(
+    given: str, folder: Path, known: connections.Connections, *, yes: bool
+) -> str:
+    """Return the server that was named, that of this project, or one that answers here."""
+    entry = connections.find(folder, known)
+    newest = known.entries[-1].server if known.entries else DEFAULT_SERVER
+    server = (given or (entry.server if entry else newest)).rstrip("/")
+    while not _answers(server):
+        if yes or given:
+            raise NotPossible(
+                f"No agent memory service answers at {server}. Start it with `bin/up`, or "
+                "name its address with --server."
+            )
+        say(f"No agent memory service answers at {server}.")
+        server = str(typer.prompt("The address of the service")).rstrip("/")
+    return server
+
+
+def _answers(server: str) -> bool:
+    try:
+        return httpx.get(f"{server}/healthz", timeout=PROBE_SECONDS).status_code == 200
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return False
+
+
+def _connect(
+    wish: ConnectionWish,
+    known: connections.Connections,
+    key: str,
+    data: str,
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    plan = connecting.plan(wish, known)
+    if not as_json:
+        names = ", ".join(h.title for h in wish.harnesses) or "no coding agent"
+        say(f"{wish.project} at {wish.server}: {names}\n")
+        for difference in plan.differences:
+            output.console.print(Syntax(difference, "diff", background_color="default"))
+    if not yes and plan.differences:
+        typer.confirm("Write this?", abort=True)
+    before = connections.find(wish.folder, known)
+    kept = before if before and _is_same(before, wish) else None
+    found = _key_of(kept) if kept and not key else None
+    found = found or keys.obtain(
+        wish.server,
+        key,
+        project=wish.project,
+        agent_id=wish.agent_id,
+        is_read_only=wish.is_read_only,
+        data=data,
+    )
+    entry = connecting.apply(plan, found, known)
+    _say_result(entry, wish, plan, as_json=as_json)
+
+
+def _is_same(entry: Connection, wish: ConnectionWish) -> bool:
+    place = connections.locate(wish.folder)
+    return (
+        entry.place == (str(place.repository), place.path)
+        and (entry.server, entry.project) == (wish.server, wish.project)
+        and (entry.agent_id, entry.is_read_only) == (wish.agent_id, wish.is_read_only)
+    )
+
+
+def _key_of(entry: Connection) -> keys.ConnectionKey | None:
+    """The key that is there, if the server still takes it."""
+    found = keys.ConnectionKey(entry.key, entry.key_id, entry.project, entry.project_id)
+    return found if keys.is_usable(entry.server, entry.key, entry.project_id) else None
+
+
+def _say_result(
+    entry: Connection, wish: ConnectionWish, plan: connecting.Plan, *, as_json: bool
+) -> None:
+    file = connections.file_of()
+    written = [str(edit.path) for edit in plan.edits if edit.changes_something]
+    if as_json:
+        output.print_json(
+            {
+                "project": entry.project,
+                "server": entry.server,
+                "agent_id": entry.agent_id,
+                "harnesses": list(entry.harnesses),
+                "written": written,
+                "key_file": str(file),
+            }
+        )
+        return
+    say(f"Connected. The key is in {file}, which only you may read.")
+    for harness in wish.harnesses:
+        if harness.note:
+            say(harness.note)
+    if not wish.harnesses:
+        say(
+            f"Install a coding agent and run `am connect` again; known are {', '.join(BY_NAME)}."
+        )
+    say(
+        "`am doctor` tries it; `am backfill` sends the sessions that are already on this disk."
+    )
+
+
+def _disconnect(folder: Path, *, yes: bool, as_json: bool) -> None:
+    removal = connecting.plan_removal(folder, connections.read())
+    if not as_json:
+        for edit in removal.edits:
+            if edit.changes_something:
+                output.console.print(
+                    Syntax(edit.difference, "diff", background_color="default")
+                )
+    if not yes:
+        typer.confirm(
+            f"Disconnect {removal.entry.project} and revoke its key?", abort=True
+        )
+    reason = connecting.remove(removal)
+    if as_json:
+        removed = [str(edit.path) for edit in removal.edits]
+        output.print_json(
+            {"removed": removed, "key_revoked": not reason, "reason": reason}
+        )
+        return
+    say(f"Disconnected {removal.entry.project}.")
+    if reason:
+        errors.print(f"Its key was not revoked: {reason}", markup=False)
+
+
+@app.command(name="doctor")
+def run_doctor(
+    fix: Annotated[bool, typer.Option(help="Mend what is safe to mend.")] = False,
+    folder: Folder = Path(),
+    as_json: Json = False,
+) -> None:
+    """Try everything between your agents and the service; say how to mend it."""
+    with report_errors(as_json=as_json):
+        mended = doctor.fix(folder) if fix else []
+        findings = list(doctor.examine(folder))
+    if as_json:
+        output.print_json({"findings": [f.data for f in findings], "mended": mended})
+    else:
+        for line in mended:
+            say(f"mended: {line}")
+        for finding in findings:
+            say(f"{MARKS[finding.status]} {finding.name}: {finding.detail}")
+            if finding.mend and finding.mend != finding.detail:
+                say(f"    {finding.mend}")
+    if any(finding.status == "fault" for finding in findings):
+        raise typer.Exit(output.FAULTS_FOUND)
+
+
+@app.command(name="backfill")
+def run_backfill(
+    harness: Annotated[
+        list[str] | None, typer.Option(help="Repeat it; by default all.")
+    ] = None,
+    folder: Folder = Path(),
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Send this project's sessions that are on this disk; run it again to resume."""
+    with report_errors(as_json=as_json):
+        entry = connections.find(folder, connections.read())
+        if entry is None:
+            raise NotPossible(
+                f"{folder.resolve()} is not connected. Run `am connect` in it."
+            )
+        if entry.is_read_only:
+            raise NotPossible(
+                "This connection only reads; connect without --read-only."
+            )
+        chosen = connecting.choose_harnesses(harness or list(BY_NAME), this_machine())
+        found = list(backfill.find_sessions(entry, this_machine(), chosen))
+        if not as_json:
+            _say_found(found, entry)
+        if not found:
+            return
+        if not (yes or as_json):
+            typer.confirm(f"Send them to {entry.server}?", abort=True)
+        result = _send_sessions(entry, found, is_quiet=as_json)
+    if as_json:
+        output.print_json(result)
+    else:
+        say(
+            f"{result['messages']} messages, {result['tasks']} tasks; learning goes on in the server."
+        )
+        for path, reason in result["failed"].items():
+            errors.print(f"{path}: {reason}", markup=False)
+    if result["failed"]:
+        raise typer.Exit(output.FAILED)
+
+
+def _say_found(found: list[backfill.DiskSession], entry: Connection) -> None:
+    """Say how many sessions there are, how large, and how many secrets will be masked."""
+    by_harness: dict[str, list[backfill.DiskSession]] = {}
+    for session in found:
+        by_harness.setdefault(session.transcript.format, []).append(session)
+    rows = [
+        {
+            "harness": name,
+            "sessions": len(sessions),
+            "MB": sum(session.bytes for session in sessions) / 1_000_000,
+            "secrets": sum(session.secrets for session in sessions),
+        }
+        for name, sessions in by_harness.items()
+    ]
+    headings = {name: name for name in ("harness", "sessions", "MB")}
+    output.print_rows(rows, {**headings, "secrets": "secrets to mask"}, as_json=False)
+    say(
+        f"The server masks secrets and personal data before it stores a text of {entry.project}."
+    )
+
+
+def _send_sessions(
+    entry: Connection, found: list[backfill.DiskSession], *, is_quiet: bool
+) -> dict[str, Any]:
+    """Send the sessions; one that fails does not stop the others."""
+    result: dict[str, Any] = {
+        "sessions": len(found),
+        "messages": 0,
+        "tasks": 0,
+        "failed": {},
+    }
+    for session in track(found, "Sending", console=output.errors, disable=is_quiet):
+        if session.is_too_large:
+            result["failed"][str(session.transcript.path)] = "larger than 64 MiB"
+            continue
+        try:
+            stored = backfill.send(entry, session)
+        except exchange.ExchangeError as error:
+            result["failed"][str(session.transcript.path)] = str(error)
+            continue
+        result["messages"] += stored.messages
+        result["tasks"] += stored.tasks
+    return result
+
+
+@app.command(name="hook")
+def describe_hook(
+    event: Annotated[str, typer.Argument(help=", ".join(sorted(hook.EVENTS)))],
+    harness: Annotated[str, typer.Option(help=", ".join(BY_NAME))],
+) -> None:
+    """Pass an event of a coding agent to the server; it calls this, not you.
+
+    It reads the event on stdin, prints the answer, and always ends with 0.
+    """
+    hook.main([event, "--harness", harness])
+
+
+@app.command(name="mcp")
+def describe_mcp(
+    path: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
+) -> None:
+    """Serve the MCP tools of this folder's project on stdin and stdout; an agent starts it."""
+    from agent_memory import mcp
+
+    mcp.main(["--path", str(path)])

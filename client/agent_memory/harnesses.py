@@ -1,0 +1,350 @@
+"""The coding agents that `am connect` knows: one description for each.
+
+Where a harness keeps its settings, how it names its events, and the form of an entry for an
+MCP server and for a hook. Everything else is the same for all.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent_memory.places import Machine
+
+SERVER = "agent-memory"  # the name of the MCP server in every harness
+TIMEOUT = 3  # seconds that a harness gives a hook; `am hook` itself ends within one
+
+
+@dataclass(frozen=True)
+class Program:
+    """The Python and the file that are `am`: they need no PATH, and no installation."""
+
+    python: str
+    file: str
+    is_windows: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        # Without `site` Python starts faster; hooks and the bridge use the library only.
+        return [self.python, "-S", self.file]
+
+    def hook_line(self, event: str, harness: str) -> str:
+        words = [*self.words, "hook", event, "--harness", harness]
+        return subprocess.list2cmdline(words) if self.is_windows else shlex.join(words)
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """A file of a harness: below the folder that a variable names, or below the home.
+
+    The first of `names` that exists is used, or else the first. `is_ours`: the whole file
+    is written by us. `in_project`: it is in the work tree.
+    """
+
+    default: str
+    names: tuple[str, ...]
+    variable: str = ""
+    is_ours: bool = False
+    in_project: bool = False
+
+    def path(self, machine: Machine, root: Path) -> Path:
+        folder = str(root) if self.in_project else self._folder(machine)
+        paths = [Path(machine.join(folder, name)) for name in self.names]
+        return next((path for path in paths if path.exists()), paths[0])
+
+    def _folder(self, machine: Machine) -> str:
+        return machine.folder_of(self.variable, self.default)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A piece of settings: a value at a path of keys, or a new element of the array there."""
+
+    keys: tuple[str, ...]
+    value: Any
+    is_element: bool = False
+
+
+def write_group(program: Program, harness: CodingAgent, event: str) -> dict[str, Any]:
+    """The form of Claude Code, which Codex and Gemini CLI have taken over."""
+    hook = {
+        "type": "command",
+        "command": program.hook_line(event, harness.name),
+        "timeout": TIMEOUT * harness.timeout_unit,
+    }
+    matcher = harness.matchers.get(event)
+    return {**({"matcher": matcher} if matcher else {}), "hooks": [hook]}
+
+
+def write_flat(program: Program, harness: CodingAgent, event: str) -> dict[str, Any]:
+    """The form of Cursor."""
+    return {"command": program.hook_line(event, harness.name), "timeout": TIMEOUT}
+
+
+def write_two_shells(
+    program: Program, harness: CodingAgent, event: str
+) -> dict[str, Any]:
+    """The form of Copilot CLI: a line for each shell."""
+    windows = replace(program, is_windows=True)
+    return {
+        "type": "command",
+        "bash": replace(program, is_windows=False).hook_line(event, harness.name),
+        "powershell": f"& {windows.hook_line(event, harness.name)}",
+        "timeoutSec": TIMEOUT,
+    }
+
+
+def write_command(program: Program) -> dict[str, Any]:
+    return {"command": program.words[0], "args": [*program.words[1:], "mcp"]}
+
+
+def write_stdio(program: Program) -> dict[str, Any]:
+    return {"type": "stdio", **write_command(program)}
+
+
+def write_local(program: Program) -> dict[str, Any]:
+    return {"type": "local", **write_command(program), "tools": ["*"]}
+
+
+def write_list(program: Program) -> dict[str, Any]:
+    """The form of OpenCode: the command and its arguments are one list."""
+    return {"type": "local", "command": [*program.words, "mcp"], "enabled": True}
+
+
+# OpenCode has no hooks in its settings; a plugin is a module that it loads by itself.
+PLUGIN = """\
+// Written by `am connect`, and removed by `am connect --remove`.
+const AM = %s;
+const EVENTS = {
+  "session.created": "session-start",
+  "session.idle": "stop",
+  "session.deleted": "session-end",
+};
+
+async function hook(event, payload) {
+  try {
+    const process = Bun.spawn([...AM, "hook", event, "--harness", "opencode"], {
+      stdin: new Blob([JSON.stringify(payload)]), stdout: "pipe", stderr: "ignore",
+    });
+    return JSON.parse(await new Response(process.stdout).text()).additionalContext ?? "";
+  } catch (error) {
+    return ""; // am writes its own log
+  }
+}
+
+export const AgentMemory = async ({ directory }) => {
+  const waiting = new Map(); // texts for the next message of a session
+  const add = (session, text) => {
+    if (text) waiting.set(session, [...(waiting.get(session) ?? []), text]);
+  };
+  return {
+    "chat.message": async (input, output) => {
+      const payload = { type: "chat.message", directory, input, output };
+      add(input.sessionID, await hook("prompt", payload));
+      for (const text of waiting.get(input.sessionID) ?? []) {
+        output.parts.push({
+          id: "prt_" + crypto.randomUUID().replaceAll("-", ""), sessionID: input.sessionID,
+          messageID: output.message.id, type: "text", text, synthetic: true,
+        });
+      }
+      waiting.delete(input.sessionID);
+    },
+    event: async ({ event }) => {
+      const { info, part, sessionID } = event.properties ?? {};
+      const failed = part?.type === "tool" && part.state?.status === "error";
+      const name = EVENTS[event.type] ?? (failed ? "tool-failed" : "");
+      if (!name) return;
+      const text = await hook(name, { ...event, directory });
+      add(sessionID ?? part?.sessionID ?? info?.id, text);
+    },
+  };
+};
+"""
+
+
+@dataclass(frozen=True)
+class CodingAgent:
+    """A coding agent; `events` maps our events to its own."""
+
+    name: str
+    title: str
+    program: str
+    mcp_file: SettingsFile
+    mcp_keys: tuple[str, ...]
+    mcp_value: Callable[[Program], dict[str, Any]]
+    hook_file: SettingsFile
+    events: Mapping[str, str] = field(default_factory=dict)
+    hook_value: Callable[[Program, CodingAgent, str], dict[str, Any]] = write_group
+    hook_head: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # beside "hooks" in a new file
+    matchers: Mapping[str, str] = field(default_factory=dict)
+    timeout_unit: int = 1  # of a second
+    transcripts: str = ""  # where its sessions are: a pattern below the home
+    note: str = ""  # what the person has to do once
+
+    def is_installed(self, machine: Machine) -> bool:
+        """Whether its program is on the PATH, or it has left its folder in the home."""
+        path = machine.environment.get("PATH")
+        folder = self.hook_file.path(machine, Path()).parent
+        is_own = str(folder) not in (machine.home, machine.config)
+        return bool(shutil.which(self.program, path=path)) or (
+            is_own and folder.is_dir()
+        )
+
+    def mcp_entry(self, program: Program) -> Entry:
+        return Entry(self.mcp_keys, self.mcp_value(program))
+
+    def hook_entries(self, program: Program, *, is_read_only: bool) -> list[Entry]:
+        """The hooks; a key that only reads has none that would store something."""
+        return [
+            Entry(
+                ("hooks", theirs), self.hook_value(program, self, ours), is_element=True
+            )
+            for ours, theirs in self.events.items()
+            if not (is_read_only and ours in WRITES)
+        ]
+
+    def own_file(self, program: Program, *, is_read_only: bool) -> str:
+        """The text of a hook file that is wholly ours."""
+        if not self.events:
+            return PLUGIN % json.dumps(program.words)
+        entries = self.hook_entries(program, is_read_only=is_read_only)
+        hooks = {entry.keys[-1]: [entry.value] for entry in entries}
+        return json.dumps({**self.hook_head, "hooks": hooks}, indent=2) + "\n"
+
+
+WRITES = frozenset(["pre-compact", "stop", "session-end"])
+
+HARNESSES = (
+    CodingAgent(
+        name="claude-code",
+        title="Claude Code",
+        program="claude",
+        mcp_file=SettingsFile("", (".claude.json",), "CLAUDE_CONFIG_DIR"),
+        mcp_keys=("mcpServers", SERVER),
+        mcp_value=write_stdio,
+        hook_file=SettingsFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR"),
+        events={
+            "session-start": "SessionStart",
+            "prompt": "UserPromptSubmit",
+            "tool-failed": "PostToolUseFailure",
+            "subagent-start": "SubagentStart",
+            "pre-compact": "PreCompact",
+            "stop": "Stop",
+            "session-end": "SessionEnd",
+        },
+        transcripts=".claude/projects/*/*.jsonl",
+    ),
+    CodingAgent(
+        name="codex",
+        title="Codex",
+        program="codex",
+        mcp_file=SettingsFile(".codex", ("config.toml",), "CODEX_HOME"),
+        mcp_keys=("mcp_servers", SERVER),
+        mcp_value=write_command,
+        hook_file=SettingsFile(".codex", ("hooks.json",), "CODEX_HOME"),
+        events={
+            "session-start": "SessionStart",
+            "prompt": "UserPromptSubmit",
+            # Codex has no event of a failure; the server looks at the result of a command.
+            "tool-failed": "PostToolUse",
+            "subagent-start": "SubagentStart",
+            "pre-compact": "PreCompact",
+            "stop": "Stop",
+            "session-end": "SessionEnd",
+        },
+        matchers={"tool-failed": "Bash"},
+        transcripts=".codex/sessions/*/*/*/*.jsonl",
+        note="Codex runs a new hook only after you trust it once: open Codex and type /hooks.",
+    ),
+    CodingAgent(
+        name="copilot",
+        title="Copilot CLI",
+        program="copilot",
+        mcp_file=SettingsFile(".copilot", ("mcp-config.json",), "COPILOT_HOME"),
+        mcp_keys=("mcpServers", SERVER),
+        mcp_value=write_local,
+        hook_file=SettingsFile(
+            ".copilot", ("hooks/agent-memory.json",), "COPILOT_HOME", is_ours=True
+        ),
+        events={
+            "session-start": "sessionStart",
+            "prompt": "userPromptSubmitted",
+            "tool-failed": "postToolUseFailure",
+            "subagent-start": "subagentStart",
+            "pre-compact": "preCompact",
+            "stop": "agentStop",
+            "session-end": "sessionEnd",
+        },
+        hook_value=write_two_shells,
+        hook_head={"version": 1},
+        transcripts=".copilot/session-state/*/events.jsonl",
+    ),
+    CodingAgent(
+        name="gemini",
+        title="Gemini CLI",
+        program="gemini",
+        mcp_file=SettingsFile("", (".gemini/settings.json",), "GEMINI_CLI_HOME"),
+        mcp_keys=("mcpServers", SERVER),
+        mcp_value=write_command,
+        hook_file=SettingsFile("", (".gemini/settings.json",), "GEMINI_CLI_HOME"),
+        events={
+            "session-start": "SessionStart",
+            "prompt": "BeforeAgent",
+            "tool-failed": "AfterTool",
+            "pre-compact": "PreCompress",
+            "stop": "AfterAgent",
+            "session-end": "SessionEnd",
+        },
+        matchers={"tool-failed": "run_shell_command"},
+        timeout_unit=1000,
+        transcripts=".gemini/tmp/*/chats/session-*.json*",
+    ),
+    CodingAgent(
+        name="opencode",
+        title="OpenCode",
+        program="opencode",
+        mcp_file=SettingsFile(
+            ".config",
+            ("opencode/opencode.json", "opencode/opencode.jsonc"),
+            "XDG_CONFIG_HOME",
+        ),
+        mcp_keys=("mcp", SERVER),
+        mcp_value=write_list,
+        hook_file=SettingsFile(
+            ".config",
+            ("opencode/plugins/agent-memory.js",),
+            "XDG_CONFIG_HOME",
+            is_ours=True,
+        ),
+    ),
+    CodingAgent(
+        name="cursor",
+        title="Cursor",
+        program="cursor",
+        # The entry has no key, and only one in the project knows the project's folder.
+        mcp_file=SettingsFile("", (".cursor/mcp.json",), in_project=True),
+        mcp_keys=("mcpServers", SERVER),
+        mcp_value=write_command,
+        hook_file=SettingsFile("", (".cursor/hooks.json",)),
+        events={
+            "session-start": "sessionStart",
+            "prompt": "beforeSubmitPrompt",
+            "tool-failed": "postToolUseFailure",
+            "subagent-start": "subagentStart",
+            "pre-compact": "preCompact",
+            "stop": "stop",
+            "session-end": "sessionEnd",
+        },
+        hook_value=write_flat,
+        hook_head={"version": 1},
+    ),
+)
+BY_NAME = {harness.name: harness for harness in HARNESSES}

@@ -1,0 +1,255 @@
+"""`am hook EVENT --harness H`: pass a harness's event to the server, and its answer back.
+
+It never blocks and never fails an agent: it exits with 0 within the event's limit, whatever
+the server does, and writes what went wrong into the log that `am doctor` reads. Standard
+library only, so that it starts fast.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent_memory import connections, hook_log
+from agent_memory.connections import Connection
+from agent_memory.places import this_machine
+from agent_memory.repository import find_repository
+from agent_memory.version import VERSION
+
+# Seconds until the agent goes on without an answer. The server answers a session start in
+# 0.3 s; the rest is for a slow network.
+LIMIT = 1.0
+BACKGROUND_LIMIT = 120.0  # seconds for a transcript, in a process that nobody waits for
+EVENTS = frozenset(
+    [
+        "session-start",
+        "prompt",
+        "tool-failed",
+        "subagent-start",
+        "pre-compact",
+        "stop",
+        "session-end",
+    ]
+)
+# The agent reads no answer to these, and a harness gives them as little as 1.5 s together.
+BACKGROUND = frozenset(["pre-compact", "stop", "session-end"])
+GIVEN_HEADER = "x-given-files"
+MAX_FILES = 50
+MAX_FILE_BYTES = (
+    1024 * 1024
+)  # a larger file is not hashed: it would take the answer's time
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+NOTHING = "{}"
+
+
+class Event(NamedTuple):
+    """An event of a harness: the JSON that it wrote on stdin."""
+
+    name: str
+    harness: str
+    payload: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """The folder that the agent works in."""
+        roots = self.payload.get("workspace_roots") or [""]
+        named = self.payload.get("cwd") or self.payload.get("directory")
+        return Path(named or roots[0] or Path.cwd())
+
+    @property
+    def session(self) -> str:
+        names = ("session_id", "sessionId", "conversation_id")
+        return next((str(self.payload[n]) for n in names if self.payload.get(n)), "")
+
+    @property
+    def transcript_path(self) -> Path | None:
+        names = ("transcript_path", "transcriptPath")
+        path = next((self.payload[n] for n in names if self.payload.get(n)), None)
+        return Path(path) if path else None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another harness runs the hooks of this one: Copilot reads Claude Code's.
+
+        The other one then has its own hooks, and would be answered twice.
+        """
+        return self.harness == "claude-code" and "sessionId" in self.payload
+
+
+def main(arguments: list[str]) -> None:
+    """Run a hook and end the process with 0, also while the server still keeps it waiting."""
+    name, harness, is_detached = _parse(arguments)
+    answer = [NOTHING]
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            answer[0] = run(name, harness, sys.stdin.buffer, is_detached=is_detached)
+        except (
+            Exception
+        ) as error:  # whatever it is, the agent goes on and the log has it
+            _note(harness, name, error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    if not done.wait(BACKGROUND_LIMIT if is_detached else LIMIT):
+        _note(harness, name, TimeoutError(f"no answer within {LIMIT:g} s"))
+    sys.stdout.write(answer[0])
+    sys.stdout.flush()
+    os._exit(0)  # a thread that still waits for the server would delay an ordinary exit
+
+
+def _parse(arguments: list[str]) -> tuple[str, str, bool]:
+    """Return the event, the harness, and whether this process runs in the background."""
+    words = [word for word in arguments if not word.startswith("--")]
+    harness = ""
+    for position, word in enumerate(arguments):
+        if word == "--harness" and position + 1 < len(arguments):
+            harness = arguments[position + 1]
+            words.remove(harness)
+        elif word.startswith("--harness="):
+            harness = word.partition("=")[2]
+    return (words or [""])[0], harness, "--detached" in arguments
+
+
+def _note(harness: str, name: str, error: Exception) -> None:
+    words = str(error) or type(error).__name__
+    try:
+        hook_log.add(harness, name, words)
+    except OSError as second:  # a full disk must not fail an agent either
+        sys.stderr.write(f"am hook: {words}; and no log can be written: {second}\n")
+
+
+def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> str:
+    """Return what the harness reads on stdout."""
+    if name not in EVENTS:
+        raise ValueError(
+            f"there is no event {name!r}; known are {', '.join(sorted(EVENTS))}"
+        )
+    text = stdin.read(MAX_EVENT_BYTES)
+    payload = json.loads(text or b"{}")
+    event = Event(name, harness, payload if isinstance(payload, dict) else {})
+    if event.is_foreign:
+        return NOTHING
+    connection = connections.find(event.folder, connections.read())
+    if connection is None or (name in BACKGROUND and connection.is_read_only):
+        return NOTHING
+    if name in BACKGROUND and not is_detached:
+        detach(event, text)
+        return NOTHING
+    if is_detached:
+        send_transcript(connection, event)
+    return answer_event(
+        connection, event, limit=BACKGROUND_LIMIT if is_detached else LIMIT
+    )
+
+
+def answer_event(connection: Connection, event: Event, *, limit: float) -> str:
+    """Post an event to the server; return its answer as the harness reads it."""
+    # Only now: the hooks of a folder that is not connected end without it.
+    from agent_memory import exchange
+
+    body = {**event.payload, "am": describe_place(connection, event)}
+    answer = exchange.require_success(
+        exchange.send(
+            connection,
+            "POST",
+            f"/hooks/{event.harness}",
+            query={"project_id": connection.project_id},
+            body=json.dumps(body).encode(),
+            timeout=limit,
+        )
+    )
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    if GIVEN_HEADER in headers:
+        keep_given_files(connection, json.loads(headers[GIVEN_HEADER]))
+    return json.dumps(answer.data) if isinstance(answer.data, dict) else NOTHING
+
+
+def describe_place(connection: Connection, event: Event) -> dict[str, Any]:
+    """Return what the server cannot know: the branch, and the files as they are here."""
+    repository = find_repository(event.folder)
+    place: dict[str, Any] = {"event": event.name, "client": VERSION}
+    if repository:
+        place["branch"] = repository.branch
+    if event.name not in BACKGROUND:
+        root = (repository.root if repository else event.folder) / connection.path
+        files = {path: hash_file(root, path) for path in read_given_files(connection)}
+        place["files"] = files
+    return place
+
+
+def hash_file(root: Path, path: str) -> str | None:
+    """Return the SHA-256 of a file; None if it is gone, too large, or outside the root."""
+    file = (root / path).resolve()
+    try:
+        if (
+            not file.is_relative_to(root.resolve())
+            or file.stat().st_size > MAX_FILE_BYTES
+        ):
+            return None
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _given_file(connection: Connection) -> Path:
+    name = hashlib.sha256("\n".join(connection.place).encode()).hexdigest()[:32]
+    return Path(this_machine().data, "given", f"{name}.json")
+
+
+def keep_given_files(connection: Connection, paths: list[Any]) -> None:
+    """Keep the files that the server asked about, for the next events."""
+    file = _given_file(connection)
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    connections.write_private(
+        file, json.dumps([str(path) for path in paths[:MAX_FILES]])
+    )
+
+
+def read_given_files(connection: Connection) -> list[str]:
+    try:
+        paths = json.loads(_given_file(connection).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return []
+    return [str(path) for path in paths][:MAX_FILES]
+
+
+def send_transcript(connection: Connection, event: Event) -> None:
+    from agent_memory import transcript
+
+    path = event.transcript_path
+    if path and path.is_file() and event.session:
+        file = transcript.Transcript(path, event.session, event.harness)
+        transcript.send_new_part(connection, file)
+
+
+def detach(event: Event, text: bytes) -> None:
+    """Let another process handle the event, which outlives the harness's own."""
+    import subprocess
+
+    command = [sys.executable, str(Path(__file__).with_name("__main__.py"))]
+    command += ["hook", event.name, "--harness", event.harness, "--detached"]
+    options: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        options = {"creationflags": flags}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        **options,
+    )
+    assert process.stdin
+    process.stdin.write(text)
+    process.stdin.close()
+    # The child is meant to outlive this process; without a code, Python warns of it.
+    process.returncode = 0

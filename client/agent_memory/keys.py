@@ -1,0 +1,186 @@
+"""The key of a connection: issued with a key that may issue, or by the checkout of the server."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agent_memory.client import Client
+from agent_memory.connections import NotPossible
+from agent_memory.errors import AgentMemoryError, Problem
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+CHECKOUT = Path(__file__).resolve().parents[2]
+CREATE_SECONDS = 120.0  # the first command of a stopped service starts its servers
+SECRET = re.compile(r"am_[A-Za-z0-9_\-]{10,200}")
+
+
+@dataclass(frozen=True)
+class ConnectionKey:
+    """The key that a connection uses, and the project that it reaches."""
+
+    secret: str
+    key_id: str
+    project: str
+    project_id: str
+
+
+def agent_id_of_this_machine() -> str:
+    """Name who works here: the same name for all agents of a person on a machine."""
+    return f"{getpass.getuser()}@{socket.gethostname().partition('.')[0]}"[:100]
+
+
+def is_local(server: str) -> bool:
+    return urlsplit(server).hostname in LOOPBACK
+
+
+def obtain(
+    server: str,
+    given: str,
+    *,
+    project: str,
+    agent_id: str,
+    is_read_only: bool,
+    data: str,
+) -> ConnectionKey:
+    """Return a key of the project for this machine, which makes the project if it is new.
+
+    With a key that may not issue others, that key itself is used, if it sees the project.
+    """
+    if given:
+        with Client(server, given) as client:
+            return _issue_or_use(client, given, project, agent_id, is_read_only)
+    with _local_owner(server, data) as client:
+        return _issue(client, project, agent_id, is_read_only)
+
+
+def _issue_or_use(
+    client: Client, given: str, project: str, agent_id: str, is_read_only: bool
+) -> ConnectionKey:
+    try:
+        return _issue(client, project, agent_id, is_read_only)
+    except Problem as problem:
+        if problem.status != 403:
+            raise
+        return _use(client, given, project, problem)
+
+
+def _use(client: Client, given: str, project: str, problem: Problem) -> ConnectionKey:
+    """Return the given key for the connection: its own project, or the one that is named."""
+    found = list(client.follow(client.projects_list()))
+    named = [p for p in found if p["name"] == project] or (
+        found if len(found) == 1 else []
+    )
+    if not named:
+        names = ", ".join(p["name"] for p in found) or "none"
+        raise NotPossible(
+            f"This key may not make keys ({problem.detail}), and it does not see the project "
+            f"{project!r}. It sees: {names}. Name one with --project."
+        ) from problem
+    keys = client.follow(client.keys_list())
+    own = next((k["id"] for k in keys if given.startswith(k["prefix"])), "")
+    return ConnectionKey(given, own, named[0]["name"], named[0]["id"])
+
+
+def _issue(
+    client: Client, project: str, agent_id: str, is_read_only: bool
+) -> ConnectionKey:
+    found = next(iter(client.projects_list(name=project)["results"]), None)
+    row = found or client.projects_create(name=project)
+    key = client.keys_issue(
+        name=f"am connect, {agent_id}",
+        role="viewer" if is_read_only else "writer",
+        projects=[row["id"]],
+        agent_id=agent_id,
+    )
+    assert key["secret"]  # only the replay of an old request hides it
+    return ConnectionKey(key["secret"], key["id"], row["name"], row["id"])
+
+
+def revoke(server: str, secret: str, key_id: str) -> str:
+    """End a connection's key; return why that failed, or an empty text."""
+    if not key_id:
+        return "its id is not known; revoke it in the admin"
+    try:
+        with Client(server, secret) as client:
+            client.keys_revoke(key_id)
+    except AgentMemoryError as error:
+        return str(error)
+    return ""
+
+
+@contextmanager
+def _local_owner(server: str, data: str) -> Iterator[Client]:
+    """Yield a client with an owner's key of the local server, which ends with the block.
+
+    Whoever may read the service's data folder owns the service, so the checkout's own
+    `manage.py create_key` makes the key. It is held in memory only, and revoked at the end.
+    """
+    if not is_local(server):
+        raise NotPossible(
+            f"Give a key of {server} with --key or in AGENT_MEMORY_KEY: an owner's, from which "
+            "a key for this project is made, or one from the page *Connect* of the admin."
+        )
+    secret = _create_owner_key(data)
+    with Client(server, secret) as client:
+        try:
+            rows = client.follow(client.keys_list())
+            key_id = next(k["id"] for k in rows if secret.startswith(k["prefix"]))
+        except Problem as problem:
+            raise NotPossible(
+                f"{server} does not know the key that its checkout made: it runs on another "
+                "data folder. Name the one that `bin/up` printed after `Data:` with --data, "
+                "or give a key with --key."
+            ) from problem
+        try:
+            yield client
+        finally:
+            client.keys_revoke(key_id)
+
+
+def _create_owner_key(data: str) -> str:
+    manage, python = CHECKOUT / "manage.py", CHECKOUT / ".venv/bin/python"
+    if not manage.is_file() or not python.exists():
+        raise NotPossible(
+            "This `am` is not run from the server's checkout, so it cannot make a key by "
+            "itself. Give an owner's key with --key or in AGENT_MEMORY_KEY: `bin/up` printed "
+            "one on its first start."
+        )
+    command = [str(python), str(manage), "create_key", "--role", "owner"]
+    command += ["--name", "am connect (ends at once)", "--expires", "1"]
+    environment = {**os.environ, **({"DATA_DIR": data} if data else {})}
+    done = subprocess.run(
+        command,
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=CREATE_SECONDS,
+        check=False,
+    )
+    found = SECRET.search(done.stdout)
+    if done.returncode or not found:
+        words = (done.stderr.strip().splitlines() or ["no reason was printed"])[-1]
+        raise NotPossible(
+            f"The server's checkout could not make a key: {words} "
+            "Give an owner's key with --key."
+        )
+    return found[0]
+
+
+def is_usable(server: str, secret: str, project_id: str) -> bool:
+    """Whether the server still takes a key for its project."""
+    with Client(server, secret) as client:
+        try:
+            client.projects_read(project_id)
+        except Problem:
+            return False
+    return True

@@ -1,0 +1,94 @@
+"""`am mcp`: the server's MCP tools for a harness that starts a command.
+
+Each line on stdin is a message, which is posted to `/mcp/{project}` of the connection of the
+folder; what comes back is written as lines. So no harness has a key in its configuration,
+and one entry serves every connected project. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+from urllib.parse import quote
+
+from agent_memory import connections, exchange
+from agent_memory.connections import Connection
+
+TIMEOUT = 60.0  # seconds for a call of a tool
+ACCEPT = "application/json, text/event-stream"
+INTERNAL_ERROR = -32603  # JSON-RPC
+VERSION_HEADER = "MCP-Protocol-Version"
+
+
+def serve(folder: Path, lines: TextIO, out: TextIO) -> None:
+    """Answer messages until stdin ends."""
+    connection = connections.find(folder, connections.read())
+    protocol = ""
+    for line in filter(str.strip, lines):
+        message = json.loads(line)
+        for answer in answer_message(connection, message, protocol):
+            out.write(json.dumps(answer) + "\n")
+            out.flush()
+            result = answer.get("result")
+            if message.get("method") == "initialize" and isinstance(result, dict):
+                protocol = str(result.get("protocolVersion", ""))
+
+
+def answer_message(
+    connection: Connection | None, message: dict[str, Any], protocol: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the server's messages; an error in words if it has none."""
+    if connection is None:
+        yield from _refuse(
+            message, "This folder is not connected; run `am connect` in it."
+        )
+        return
+    try:
+        answer = exchange.send(
+            connection,
+            "POST",
+            f"/mcp/{quote(connection.project_id, safe='')}",
+            body=json.dumps(message).encode(),
+            headers={
+                "Accept": ACCEPT,
+                **({VERSION_HEADER: protocol} if protocol else {}),
+            },
+            timeout=TIMEOUT,
+        )
+        answers = list(read_messages(answer))
+        if not answers:
+            exchange.require_success(answer)
+    except exchange.ExchangeError as error:
+        yield from _refuse(message, f"{error}. `am doctor` says what is wrong.")
+        return
+    yield from answers
+
+
+def read_messages(answer: exchange.WireAnswer) -> Iterator[dict[str, Any]]:
+    """Yield the messages of a JSON answer or of an event stream."""
+    content_type = {n.lower(): v for n, v in answer.headers.items()}.get(
+        "content-type", ""
+    )
+    if content_type.startswith("text/event-stream"):
+        for line in answer.body.decode().splitlines():
+            if line.startswith("data:"):
+                yield json.loads(line.removeprefix("data:"))
+    elif isinstance(answer.data, dict) and "jsonrpc" in answer.data:
+        yield answer.data
+
+
+def _refuse(message: dict[str, Any], words: str) -> Iterator[dict[str, Any]]:
+    if "id" in message:
+        error = {"code": INTERNAL_ERROR, "message": words}
+        yield {"jsonrpc": "2.0", "id": message["id"], "error": error}
+
+
+def main(arguments: list[str]) -> None:
+    folder = Path.cwd()
+    if "--path" in arguments:
+        folder = Path(arguments[arguments.index("--path") + 1])
+    sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # a real stdin has it
+    serve(folder, sys.stdin, sys.stdout)

@@ -1,0 +1,87 @@
+"""What `am` prints: tables for people, JSON with `--json`, and errors with a hint."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from agent_memory.connections import NotPossible
+from agent_memory.errors import AgentMemoryError, Unreachable
+
+# Documented in client/README.md.
+FAILED = 1
+UNREACHABLE = 3
+NOT_POSSIBLE = 4
+FAULTS_FOUND = 5
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    console.print(text, markup=False)
+
+
+def print_json(data: Any) -> None:
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def print_rows(
+    rows: Sequence[Any], columns: Mapping[str, str], *, as_json: bool
+) -> None:
+    """Print rows as JSON, or some of their fields as a table with these headings."""
+    if as_json:
+        print_json(list(rows))
+        return
+    if not rows:
+        say("Nothing.")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in columns.values():
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row.get(name)) for name in columns))
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    """A cell's text, without the marks that rich would read as its own."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
+    if isinstance(value, float):
+        value = f"{value:.2f}"
+    return " ".join(str(value).split()).replace("[", r"\[")
+
+
+def fail(text: str, code: int = FAILED) -> NoReturn:
+    errors.print(text, markup=False)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def report_errors(*, as_json: bool) -> Iterator[None]:
+    """Turn the errors of the client into words on stderr, or JSON, and an exit code."""
+    try:
+        yield
+    except Unreachable as error:
+        _fail(error.code, error.detail, error.hint, UNREACHABLE, as_json=as_json)
+    except AgentMemoryError as error:
+        _fail(error.code, error.detail, error.hint, FAILED, as_json=as_json)
+    except NotPossible as error:
+        _fail("not_possible", str(error), "", NOT_POSSIBLE, as_json=as_json)
+
+
+def _fail(code: str, detail: str, hint: str, status: int, *, as_json: bool) -> NoReturn:
+    if as_json:
+        print_json({"error": {"code": code, "detail": detail, "hint": hint}})
+        raise typer.Exit(status)
+    fail(" ".join(filter(None, [detail, hint])), status)

@@ -1,0 +1,288 @@
+"""The commands that use a project: search, remember, the rules, the inbox and more."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent_memory import connections
+from agent_memory.client import Client
+from agent_memory.connections import NotPossible
+from agent_memory.output import print_json, print_rows, report_errors, say
+from agent_memory.places import this_machine
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Project = Annotated[
+    str, typer.Option("--project", help="By default that of this folder.")
+]
+Limit = Annotated[int, typer.Option(help="At most so many.", min=1, max=100)]
+WATCH_SECONDS = 2.0
+
+inbox = typer.Typer(help="The proposals that wait for a person.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    for command in (context, search, show, remember, rules, sessions, watch):
+        app.command()(command)
+    app.command(name="done")(report_task)
+    app.command(name="export")(export_rules)
+    app.command(name="import")(import_rules)
+    app.add_typer(inbox, name="inbox")
+
+
+@contextmanager
+def open_client(project: str = "", *, as_json: bool) -> Iterator[Client]:
+    """Yield the client of this folder's connection; AGENT_MEMORY_* stand before it."""
+    environment = this_machine().environment
+    with report_errors(as_json=as_json):
+        entry = connections.find(Path.cwd(), connections.read())
+        server = environment.get("AGENT_MEMORY_URL") or (entry.server if entry else "")
+        key = environment.get("AGENT_MEMORY_KEY") or (entry.key if entry else "")
+        if not (server and key):
+            raise NotPossible(
+                "This folder is not connected. Run `am connect` in it, or set AGENT_MEMORY_URL "
+                "and AGENT_MEMORY_KEY."
+            )
+        name = (
+            project
+            or environment.get("AGENT_MEMORY_PROJECT")
+            or (entry.project_id if entry else "")
+        )
+        with Client(server, key, project=name) as client:
+            yield client
+
+
+def _print_text(answer: Any, text: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+    else:
+        say(text or "Nothing.")
+
+
+def context(
+    task: Annotated[str, typer.Argument(help="What is to be done.")],
+    tokens: Annotated[int, typer.Option(help="The budget.", min=100)] = 2000,
+    project: Project = "",
+    as_json: Json = False,
+) -> None:
+    """Print what is known for a task: rules, memories, files."""
+    with open_client(project, as_json=as_json) as client:
+        answer = client.context_task(task_description=task, token_budget=tokens)
+        _print_text(answer, answer["text"], as_json=as_json)
+
+
+def search(
+    query: str, limit: Limit = 10, project: Project = "", as_json: Json = False
+) -> None:
+    """Search the memories by words and by meaning."""
+    with open_client(project, as_json=as_json) as client:
+        hits = client.search(query=query, limit=limit)["hits"]
+        if as_json:
+            print_json(hits)
+            return
+        rows = [{"score": hit["score"], **hit["memory"]} for hit in hits]
+        columns = {
+            "score": "score",
+            "id": "id",
+            "memory_type": "type",
+            "content": "content",
+        }
+        print_rows(rows, columns, as_json=False)
+
+
+def show(memory_id: str, as_json: Json = False) -> None:
+    """Print a memory with all its fields."""
+    with open_client(as_json=as_json) as client:
+        memory = client.memories_read(memory_id)
+        lines = [
+            f"{name}: {value}"
+            for name, value in memory.items()
+            if value not in ("", None, [], {})
+        ]
+        _print_text(memory, "\n".join(lines), as_json=as_json)
+
+
+def remember(
+    content: str,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Repeat it for several.")
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(help="A path; repeat it for several.")
+    ] = None,
+    project: Project = "",
+    as_json: Json = False,
+) -> None:
+    """Store a memory."""
+    with open_client(project, as_json=as_json) as client:
+        receipt = client.memories_create(
+            content=content, tags=tag or [], file_paths=file or []
+        )
+        same = receipt.get("duplicate_of") or receipt.get("id")
+        _print_text(receipt, f"{receipt['status']}: {same}", as_json=as_json)
+
+
+def report_task(
+    goal: str,
+    result: Annotated[str, typer.Option(help="What came of it.")] = "",
+    outcome: Annotated[str, typer.Option(help="success, partial or failure")] = "",
+    feedback: Annotated[str, typer.Option(help="What was said about it.")] = "",
+    project: Project = "",
+    as_json: Json = False,
+) -> None:
+    """Report a finished task, from which the project learns."""
+    with open_client(project, as_json=as_json) as client:
+        fields: dict[str, Any] = {
+            "result": result,
+            "outcome": outcome,
+            "feedback": feedback,
+        }
+        given = {name: value for name, value in fields.items() if value}
+        answer = client.complete_task(goal=goal, **given)
+        lessons = answer.get("lessons") or []
+        text = "\n".join(
+            [
+                f"Stored as {answer['memory_id']}.",
+                *(f"- {x['content']}" for x in lessons),
+            ]
+        )
+        _print_text(answer, text, as_json=as_json)
+
+
+def rules(
+    category: Annotated[str, typer.Option(help="Only this category.")] = "",
+    project: Project = "",
+    as_json: Json = False,
+) -> None:
+    """List the rules of the playbook."""
+    with open_client(project, as_json=as_json) as client:
+        chosen: dict[str, Any] = {"category": category} if category else {}
+        page = client.playbook_read(**chosen)
+        columns = {"id": "id", "category": "category", "content": "rule"}
+        rows: list[Any] = [*client.follow(page)]
+        print_rows(rows, columns, as_json=as_json)
+
+
+@inbox.command(name="list")
+def list_inbox(limit: Limit = 20, project: Project = "", as_json: Json = False) -> None:
+    """List the proposals that wait."""
+    with open_client(project, as_json=as_json) as client:
+        page = client.playbook_deltas_list(status=["pending"], limit=limit)
+        columns = {
+            "id": "id",
+            "operation": "change",
+            "content": "text",
+            "reason": "why",
+        }
+        print_rows(page["results"], columns, as_json=as_json)
+
+
+Note = Annotated[str, typer.Option(help="Why.")]
+
+
+@inbox.command()
+def accept(delta_id: str, note: Note = "", as_json: Json = False) -> None:
+    """Accept a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
+    _decide(lambda c: c.playbook_deltas_accept(delta_id, note=note), as_json=as_json)
+
+
+@inbox.command()
+def reject(delta_id: str, note: Note = "", as_json: Json = False) -> None:
+    """Reject a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
+    _decide(lambda c: c.playbook_deltas_reject(delta_id, reason=note), as_json=as_json)
+
+
+def _decide(act: Callable[[Client], Any], *, as_json: bool) -> None:
+    with open_client(as_json=as_json) as client:
+        answer = act(client)
+        _print_text(answer, f"{answer['delta']['status']}", as_json=as_json)
+
+
+def sessions(limit: Limit = 20, project: Project = "", as_json: Json = False) -> None:
+    """List the newest sessions."""
+    with open_client(project, as_json=as_json) as client:
+        page = client.sessions_list(limit=limit)
+        columns = {
+            "key": "key",
+            "title": "title",
+            "agent_id": "agent",
+            "last_active": "last active",
+        }
+        print_rows(page["results"], columns, as_json=as_json)
+
+
+def export_rules(
+    file: Annotated[Path | None, typer.Argument(help="By default stdout.")] = None,
+    format: Annotated[str, typer.Option(help="ace, json or agents-md")] = "ace",
+    project: Project = "",
+    as_json: Json = False,
+) -> None:
+    """Write the playbook as ACE lines, as JSON with its history, or for an AGENTS.md."""
+    with open_client(project, as_json=as_json) as client:
+        chosen: Any = "json" if as_json else format
+        answer = client.playbook_export(format=chosen)
+        text = (
+            answer
+            if isinstance(answer, str)
+            else json.dumps(answer, indent=2, ensure_ascii=False)
+        )
+        if file:
+            file.write_text(text, encoding="utf-8")
+        else:
+            sys.stdout.write(text)
+
+
+def import_rules(
+    file: Annotated[Path, typer.Argument(help="A file that `am export` wrote.")],
+    format: Annotated[str, typer.Option(help="ace, json or agents-md")] = "ace",
+    project: Project = "",
+    as_json: Json = False,
+) -> None:
+    """Propose the rules of a file."""
+    with open_client(project, as_json=as_json) as client:
+        chosen: Any = format
+        answer = client.playbook_import(
+            content=file.read_text(encoding="utf-8"), format=chosen
+        )
+        _print_text(answer, json.dumps(answer, indent=2), as_json=as_json)
+
+
+def watch(project: Project = "", as_json: Json = False) -> None:
+    """Print finished tasks and proposals as they come, until Ctrl-C."""
+    with open_client(project, as_json=as_json) as client:
+        seen: set[str] = set()
+        is_first = True
+        while True:
+            for row in read_news(client):
+                if row["id"] not in seen and not is_first:
+                    print_json(row) if as_json else say(f"{row['what']}: {row['text']}")
+                seen.add(row["id"])
+            is_first = False
+            time.sleep(WATCH_SECONDS)
+
+
+def read_news(client: Client) -> list[dict[str, str]]:
+    """Return the newest tasks and proposals, oldest first."""
+    runs = client.ace_runs_list(limit=20)["results"]
+    deltas = client.playbook_deltas_list(limit=20)["results"]
+    news: list[dict[str, Any]] = [
+        *({"what": f"task {run['state']}", **run} for run in runs),
+        *({"what": f"proposal {delta['status']}", **delta} for delta in deltas),
+    ]
+    rows = [
+        {
+            "id": f"{row['id']} {row['what']}",
+            "what": str(row["what"]),
+            "text": str(row.get("goal") or row.get("content") or row["id"]),
+            "at": str(row.get("created_at", "")),
+        }
+        for row in news
+    ]
+    return sorted(rows, key=lambda row: row["at"])

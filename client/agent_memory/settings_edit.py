@@ -1,0 +1,249 @@
+"""Plan what a harness's files become, show the difference, write it, and take it out again."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_memory import jsonc, toml_table
+from agent_memory.connections import Change, Connections, NotPossible
+from agent_memory.harnesses import CodingAgent, Entry, Program, SettingsFile
+from agent_memory.places import Machine
+
+MARK = "agent_memory"  # is in the path of the program, and so in each entry of ours
+PRIVATE = 0o600
+
+
+@dataclass(frozen=True)
+class FileEdit:
+    """A file before and after; None is no file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    change: Change | None = None
+
+    @property
+    def changes_something(self) -> bool:
+        return self.before != self.after
+
+    @property
+    def difference(self) -> str:
+        old = (self.before or "").splitlines(keepends=True)
+        new = (self.after or "").splitlines(keepends=True)
+        name = str(self.path)
+        lines = difflib.unified_diff(old, new, name, name, n=2)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The work tree that is connected on a machine, by a program, for reading or writing."""
+
+    machine: Machine
+    root: Path
+    repository: str
+    program: Program
+    is_read_only: bool = False
+
+
+def plan(harness: CodingAgent, target: Target, known: Connections) -> list[FileEdit]:
+    """Return the edits that connect a harness; one that changes nothing is left out."""
+    mcp_entry = harness.mcp_entry(target.program)
+    hooks = harness.hook_entries(target.program, is_read_only=target.is_read_only)
+    entries: dict[Path, list[Entry]] = {}
+    entries.setdefault(_path(harness.mcp_file, target), []).append(mcp_entry)
+    hook_path = _path(harness.hook_file, target)
+    edits = []
+    if harness.hook_file.is_ours:
+        text = harness.own_file(target.program, is_read_only=target.is_read_only)
+        change = Change(harness.name, str(hook_path), (), is_new=True)
+        edits.append(FileEdit(hook_path, read_text(hook_path), text, change))
+    else:
+        entries.setdefault(hook_path, []).extend(hooks)
+    edits += [
+        _edit_file(harness, path, e, target, known) for path, e in entries.items()
+    ]
+    return edits
+
+
+def _path(file: SettingsFile, target: Target) -> Path:
+    return file.path(target.machine, target.root)
+
+
+def read_text(path: Path) -> str | None:
+    """Read a file with its own ends of lines; None if there is none."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotPossible(
+            f"{path} cannot be read: {error}. Nothing was changed."
+        ) from error
+
+
+def _edit_file(
+    harness: CodingAgent,
+    path: Path,
+    entries: list[Entry],
+    target: Target,
+    known: Connections,
+) -> FileEdit:
+    before = read_text(path)
+    change = known.change_of(path)
+    try:
+        text = "" if before is None else remove_from(before, path, change, entries)
+        text, snippets = insert_into(text, path, harness, entries)
+    except (jsonc.NotJson, toml_table.NotToml) as error:
+        raise NotPossible(
+            f"{path} was not understood: {error}. Mend it, or add what "
+            f"`am connect --print {harness.name}` prints by hand."
+        ) from error
+    is_new = change.is_new if change else before is None
+    in_project = harness.mcp_file.in_project and path == _path(harness.mcp_file, target)
+    repository = target.repository if in_project else ""
+    new = Change(harness.name, str(path), tuple(snippets), is_new, repository)
+    return FileEdit(path, before, text, new)
+
+
+def insert_into(
+    text: str, path: Path, harness: CodingAgent, entries: list[Entry]
+) -> tuple[str, list[str]]:
+    """Return the text with the entries, and the pieces that were put in, in their order."""
+    snippets = []
+    if path.suffix == ".toml":
+        for entry in entries:
+            edit = toml_table.put(text, ".".join(entry.keys), entry.value)
+            text = edit.text
+            snippets.append(edit.snippet)
+        return text, snippets
+    if not text.strip():
+        first = empty_settings(harness)
+        text += first
+        snippets.append(first)
+    for entry in entries:
+        edit = jsonc.put(text, entry.keys, entry.value, is_element=entry.is_element)
+        text = edit.text
+        snippets.append(edit.snippet)
+    return text, snippets
+
+
+def empty_settings(harness: CodingAgent) -> str:
+    return json.dumps(dict(harness.hook_head)) + "\n"
+
+
+def remove_from(
+    text: str, path: Path, change: Change | None, entries: list[Entry]
+) -> str:
+    """Take our entries out: the exact pieces, or what is like them if those are gone."""
+    pieces = list(reversed(change.snippets)) if change else []
+    left = text
+    for piece in pieces:
+        if left.count(piece) != 1:
+            break
+        left = left.replace(piece, "")
+    else:
+        if pieces:
+            return left
+    for entry in entries:
+        if path.suffix == ".toml":
+            text = toml_table.take(text, ".".join(entry.keys))
+        else:
+            text = jsonc.take(text, entry.keys, lambda value: MARK in value)
+    return text
+
+
+def plan_removal(
+    harness: CodingAgent, target: Target, known: Connections
+) -> list[FileEdit]:
+    """Return the edits that take out what connecting this harness put in."""
+    edits = []
+    for change in known.changes:
+        if change.harness == harness.name and change.repository in (
+            "",
+            target.repository,
+        ):
+            path = Path(change.path)
+            before = read_text(path)
+            after = _without(before, path, change, harness, target)
+            edits.append(FileEdit(path, before, after, change))
+    return edits
+
+
+def _without(
+    before: str | None, path: Path, change: Change, harness: CodingAgent, target: Target
+) -> str | None:
+    if before is None or (change.is_new and not change.snippets):
+        return None
+    entries = (
+        [harness.mcp_entry(target.program)] if _is_mcp(path, harness, target) else []
+    )
+    if not harness.hook_file.is_ours and path == _path(harness.hook_file, target):
+        entries += harness.hook_entries(target.program, is_read_only=False)
+    after = remove_from(before, path, change, entries)
+    is_empty = after.strip() in ("", "{}", empty_settings(harness).strip())
+    return None if change.is_new and is_empty else after
+
+
+def _is_mcp(path: Path, harness: CodingAgent, target: Target) -> bool:
+    return path == _path(harness.mcp_file, target)
+
+
+def back_up(edits: list[FileEdit], folder: Path) -> Path | None:
+    """Copy the files as they are now; None if there is nothing to copy."""
+    changed = [
+        edit for edit in edits if edit.before is not None and edit.changes_something
+    ]
+    if not changed:
+        return None
+    place = folder / time.strftime("%Y-%m-%dT%H-%M-%S")
+    place.mkdir(parents=True, mode=0o700, exist_ok=True)
+    for number, edit in enumerate(changed):
+        copy = place / f"{number}-{edit.path.name}"
+        shutil.copyfile(edit.path, copy)
+        copy.chmod(PRIVATE)  # other entries of the file may hold keys
+        copy.with_name(f"{copy.name}.path").write_text(
+            f"{edit.path}\n", encoding="utf-8"
+        )
+    return place
+
+
+def write(edit: FileEdit) -> None:
+    """Write or remove a file; a link to it stays a link, and its mode stays as it was."""
+    path = edit.path.resolve()
+    if edit.after is None:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    beside = path.with_name(f".{path.name}.am")
+    with beside.open("w", encoding="utf-8", newline="") as stream:
+        stream.write(edit.after)
+    if mode is not None:
+        beside.chmod(mode)
+    beside.replace(path)
+
+
+def describe(harness: CodingAgent, target: Target) -> Iterator[str]:
+    """Yield what `am connect --print` says: each file, and what belongs into it."""
+    entry = harness.mcp_entry(target.program)
+    for path, text in (
+        (_path(harness.mcp_file, target), [entry]),
+        (
+            _path(harness.hook_file, target),
+            harness.hook_entries(target.program, is_read_only=target.is_read_only),
+        ),
+    ):
+        if harness.hook_file.is_ours and path == _path(harness.hook_file, target):
+            content = harness.own_file(target.program, is_read_only=target.is_read_only)
+        else:
+            content, _ = insert_into("", path, harness, list(text))
+        yield f"# {path}\n{content}"

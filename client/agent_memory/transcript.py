@@ -1,0 +1,163 @@
+"""Send the new part of a transcript: from the byte that the server knows, whole lines only."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from agent_memory import exchange
+from agent_memory.connections import Connection, write_private
+from agent_memory.places import this_machine
+
+PART_BYTES = 8 * 1024 * 1024  # the server takes 64 MiB; smaller parts keep memory flat
+LOCK_SECONDS = 120.0  # a lock that is older was left by a process that is gone
+LOOK_SECONDS = 0.2
+TIMEOUT = 60.0  # seconds for a part
+CONFLICT = 409
+
+
+class Transcript(NamedTuple):
+    """A session's file on this disk, in a format that the server reads."""
+
+    path: Path
+    session: str
+    format: str
+
+    @property
+    def state_file(self) -> Path:
+        name = hashlib.sha256(str(self.path).encode()).hexdigest()[:32]
+        return Path(this_machine().data, "transcripts", f"{name}.json")
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the file grows by lines; another is rewritten as a whole."""
+        return self.path.suffix == ".jsonl"
+
+
+class Position(NamedTuple):
+    """How far the server has read, and the SHA-256 of what it has read."""
+
+    cursor: int = 0
+    prefix: str = ""
+
+
+class Sum(NamedTuple):
+    """What the server stored of a transcript."""
+
+    messages: int = 0
+    tasks: int = 0
+
+
+def send_new_part(connection: Connection, transcript: Transcript) -> Sum:
+    """Send what the server does not have yet; a second call at once sends nothing.
+
+    Raises `exchange.ExchangeError` if the server refuses or does not answer; what was
+    sent before stays.
+    """
+    stored = Sum()
+    transcript.state_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _lock(transcript.state_file.with_suffix(".lock")):
+        position = _check_prefix(transcript, _read_position(transcript))
+        has_started_over = False
+        while part := _read_part(transcript, position):
+            answer = _send_part(connection, transcript, position, part)
+            if answer.status == CONFLICT and not has_started_over:
+                has_started_over, position = True, Position()
+                continue
+            data = exchange.require_success(answer).data
+            position = Position(data["cursor"], data["prefix"])
+            stored = Sum(
+                stored.messages + data["messages"], stored.tasks + data["tasks"]
+            )
+            _write_position(transcript, position)
+    return stored
+
+
+def _send_part(
+    connection: Connection, transcript: Transcript, position: Position, part: bytes
+) -> exchange.WireAnswer:
+    query = {
+        "project_id": connection.project_id,
+        "format": transcript.format,
+        "cursor": str(position.cursor),
+    }
+    if position.cursor:
+        query["prefix"] = position.prefix
+    return exchange.send(
+        connection,
+        "POST",
+        f"/api/v1/sessions/{quote(transcript.session, safe='')}/transcript",
+        query=query,
+        body=gzip.compress(part, 5),
+        headers={"Content-Type": "application/gzip"},
+        timeout=TIMEOUT,
+    )
+
+
+def _read_part(transcript: Transcript, position: Position) -> bytes:
+    """Read the next whole lines, at most a part; a longer line is a part of its own."""
+    with transcript.path.open("rb") as stream:
+        stream.seek(position.cursor)
+        if not transcript.has_lines:
+            return stream.read()
+        part = stream.read(PART_BYTES)
+        while part and b"\n" not in part and (more := stream.read(PART_BYTES)):
+            part += more
+    return part[: part.rfind(b"\n") + 1]
+
+
+def _check_prefix(transcript: Transcript, position: Position) -> Position:
+    """Start over if the file no longer begins with what was sent."""
+    digest, left = hashlib.sha256(), position.cursor
+    with transcript.path.open("rb") as stream:
+        while left and (block := stream.read(min(left, 1024 * 1024))):
+            digest.update(block)
+            left -= len(block)
+    same = not left and (not position.cursor or digest.hexdigest() == position.prefix)
+    return position if same else Position()
+
+
+def _read_position(transcript: Transcript) -> Position:
+    try:
+        data: dict[str, Any] = json.loads(transcript.state_file.read_text())
+        return Position(int(data["cursor"]), str(data["prefix"]))
+    except (OSError, ValueError, KeyError):
+        return Position()
+
+
+def _write_position(transcript: Transcript, position: Position) -> None:
+    data = {"cursor": position.cursor, "prefix": position.prefix}
+    write_private(transcript.state_file, json.dumps(data))
+
+
+@contextmanager
+def _lock(file: Path) -> Iterator[None]:
+    """Let one process at a time send a transcript; the next one sends what is left."""
+    while True:
+        try:
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            break
+        except FileExistsError:
+            _remove_old(file)
+            time.sleep(LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _remove_old(file: Path) -> None:
+    try:
+        age = time.time() - file.stat().st_mtime
+    except FileNotFoundError:
+        return
+    if age > LOCK_SECONDS:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,490 @@
+"""The commands as a person types them, against a scripted server."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import agent_memory
+import pytest
+from agent_memory import connections, hook_log, keys, mcp, output
+from agent_memory.command_line import app
+from agent_memory.version import HEADER, VERSION
+from typer.testing import CliRunner
+
+CHECKS = {
+    "database": {"ok": True, "detail": "fine"},
+    "worker": {"ok": True, "detail": "alive"},
+}
+PROJECT = {"id": "p1", "name": "shop"}
+ISSUED = {"id": "k1", "secret": "am_issued", "prefix": "am_issue"}
+MEMORY = {
+    "id": "m1",
+    "memory_type": "decision",
+    "content": "Prices [bold]are[/bold] cents.",
+}
+
+
+class Service:
+    """Answers what the commands ask of a service."""
+
+    def __init__(self):
+        self.may_issue = True
+        self.is_key_valid = True
+        self.events = []
+        self.checks = CHECKS
+
+    def __call__(self, method, path, headers, body):
+        answer = self.answer(method, path.partition("?")[0], body)
+        status, data = answer if isinstance(answer, tuple) else (200, answer)
+        return status, {HEADER: VERSION}, data
+
+    def answer(self, method, path, body):
+        if path == "/healthz":
+            return {"status": "ok"}
+        if path == "/readyz":
+            return {"status": "ready", "checks": self.checks}
+        if not self.is_key_valid:
+            return 401, {"code": "unauthenticated", "detail": "No such key."}
+        if path == "/hooks/status":
+            return self.events
+        if path.startswith("/hooks/"):
+            return {}
+        if path.startswith("/mcp/"):
+            ident = json.loads(body)["id"]
+            result = {
+                "serverInfo": {"name": "agent-memory"},
+                "protocolVersion": "2025-06-18",
+            }
+            return {"jsonrpc": "2.0", "id": ident, "result": result}
+        route = (method, path.removeprefix("/api/v1/"))
+        if route == ("POST", "keys"):
+            return (
+                (201, ISSUED)
+                if self.may_issue
+                else (403, {"code": "forbidden", "detail": "No."})
+            )
+        if path.endswith("/transcript"):
+            content = gzip.decompress(body)
+            return {"cursor": len(content), "prefix": "x", "messages": 2, "tasks": 1}
+        return {
+            ("GET", "projects"): {"results": [PROJECT], "next": None},
+            ("GET", "projects/p1"): PROJECT,
+            ("GET", "keys"): {
+                "results": [{"id": "k0", "prefix": "am_given"}],
+                "next": None,
+            },
+            ("DELETE", "keys/k1"): (204, {}),
+            ("POST", "search"): {"hits": [{"score": 0.5, "memory": MEMORY}]},
+            ("POST", "playbook/deltas/d1/accept"): (
+                403,
+                {"code": "forbidden", "detail": "No."},
+            ),
+        }.get(route, (404, {"code": "not_found", "detail": f"No {path}."}))
+
+
+@pytest.fixture
+def service(server):
+    server.answer = Service()
+    return server
+
+
+@pytest.fixture
+def am(home, repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    runner = CliRunner()
+    return lambda *arguments, **options: runner.invoke(app, list(arguments), **options)
+
+
+@pytest.fixture
+def connected(am, service, home):
+    (home / ".claude").mkdir()
+    done = am("connect", "--server", service.url, "--key", "am_owner", "--yes")
+    assert done.exit_code == 0, done.output
+    return service
+
+
+def requests_of(service, method):
+    return [path for m, path, *_ in service.requests if m == method]
+
+
+class TestConnect:
+    """One command connects the project of this folder."""
+
+    def test_it_makes_a_key_of_the_project_for_the_installed_agents(
+        self, connected, home
+    ):
+        [entry] = connections.read().entries
+
+        assert (entry.project, entry.key, entry.harnesses) == (
+            "shop",
+            "am_issued",
+            ("claude-code",),
+        )
+        body = next(
+            json.loads(b) for m, p, _, b in connected.requests if p == "/api/v1/keys"
+        )
+        assert (body["role"], body["projects"], body["agent_id"]) == (
+            "writer",
+            ["p1"],
+            entry.agent_id,
+        )
+        assert "SessionStart" in (home / ".claude/settings.json").read_text()
+
+    def test_it_says_where_the_key_is_and_never_prints_it(self, am, service):
+        done = am("connect", "--server", service.url, "--key", "am_owner", "--yes")
+
+        assert str(connections.file_of()) in done.output.replace("\n", "")
+        assert "am_issued" not in done.output
+
+    def test_a_no_writes_nothing_and_makes_no_key(self, am, service, home):
+        (home / ".codex").mkdir()
+
+        done = am("connect", "--server", service.url, "--key", "am_owner", input="n\n")
+
+        assert done.exit_code == 1
+        assert "+[mcp_servers.agent-memory]" in done.output
+        assert requests_of(service, "POST") == []
+        assert list((home / ".codex").iterdir()) == []
+
+    def test_a_second_time_keeps_the_key(self, am, connected):
+        am("connect", "--yes")
+
+        assert requests_of(connected, "POST").count("/api/v1/keys") == 1
+
+    def test_a_key_that_may_not_issue_is_used_itself(self, am, service):
+        service.answer.may_issue = False
+
+        am("connect", "--server", service.url, "--key", "am_given_by_alice", "--yes")
+
+        [entry] = connections.read().entries
+        assert (entry.key, entry.key_id) == ("am_given_by_alice", "k0")
+
+    def test_a_read_only_key_is_a_viewers(self, am, service):
+        am(
+            "connect",
+            "--server",
+            service.url,
+            "--key",
+            "am_owner",
+            "--yes",
+            "--read-only",
+        )
+
+        body = next(
+            json.loads(b) for m, p, _, b in service.requests if p == "/api/v1/keys"
+        )
+        assert body["role"] == "viewer"
+
+    def test_a_remote_server_needs_a_key(self, am, monkeypatch):
+        monkeypatch.setattr("agent_memory.command_line._answers", lambda _: True)
+
+        done = am("connect", "--server", "https://memory.example", "--yes")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert "--key" in done.output
+
+    def test_a_server_that_is_not_there_is_said(self, am, server):
+        server.close()
+
+        done = am("connect", "--server", server.url, "--yes")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert "bin/up" in done.output
+
+    def test_a_key_of_another_data_folder_is_explained(self, am, service, monkeypatch):
+        service.answer.is_key_valid = False
+        monkeypatch.setattr(keys, "_create_owner_key", lambda _: "am_other_database")
+
+        done = am("connect", "--server", service.url, "--yes")
+
+        assert "--data" in done.output
+
+    def test_print_writes_nothing(self, am, home):
+        done = am("connect", "--print", "codex")
+
+        assert "[mcp_servers.agent-memory]" in done.output
+        assert "SessionStart" in done.output
+        assert list(home.iterdir()) == []
+
+    def test_remove_revokes_the_key_and_leaves_the_home_as_it_was(
+        self, am, connected, home
+    ):
+        done = am("connect", "--remove", "--yes")
+
+        assert done.exit_code == 0
+        assert "/api/v1/keys/k1" in requests_of(connected, "DELETE")
+        assert list((home / ".claude").iterdir()) == []
+        assert not (home / ".claude.json").exists()
+
+    def test_a_folder_of_a_monorepo_is_asked_for(self, am, service, repository):
+        (repository / "pnpm-workspace.yaml").write_text("packages: []\n")
+        (repository / "packages/billing").mkdir(parents=True)
+        options = ["connect", "--server", service.url, "--key", "am_owner"]
+
+        am(*options, input="packages/billing\ny\n")
+
+        assert connections.read().entries[0].path == "packages/billing"
+
+
+class TestDoctor:
+    """Every fault has a mend."""
+
+    def findings(self, am, *options):
+        done = am("doctor", "--json", *options)
+        answer = json.loads(done.stdout)
+        return (
+            done.exit_code,
+            {row["name"]: row for row in answer["findings"]},
+            answer["mended"],
+        )
+
+    def test_a_project_that_works_has_no_fault(self, am, connected):
+        connected.answer.events = [
+            {
+                "harness": "claude-code",
+                "agent_id": "",
+                "last_event": "stop",
+                "last_at": "now",
+                "events": 3,
+            }
+        ]
+
+        code, found, _ = self.findings(am)
+
+        assert {
+            name: row["detail"] for name, row in found.items() if row["status"] != "ok"
+        } == {}
+        assert code == 0
+        assert {
+            "server",
+            "clock",
+            "versions",
+            "key",
+            "database",
+            "claude-code hook",
+        } <= set(found)
+        assert "agent-memory answers" in found["claude-code mcp"]["detail"]
+
+    def test_a_folder_that_is_not_connected_is_told_to_connect(self, am):
+        code, found, _ = self.findings(am)
+
+        assert code == output.FAULTS_FOUND
+        assert "am connect" in found["connection"]["mend"]
+
+    def test_a_server_that_is_stopped_is_told_to_start(self, am, connected):
+        connected.close()
+
+        code, found, _ = self.findings(am)
+
+        assert code == output.FAULTS_FOUND
+        assert "bin/up" in found["server"]["mend"]
+
+    def test_a_key_that_is_revoked_is_told_to_connect_again(self, am, connected):
+        connected.answer.is_key_valid = False
+
+        _, found, _ = self.findings(am)
+
+        assert found["key"]["status"] == found["claude-code hook"]["status"] == "fault"
+        assert "am connect" in found["key"]["mend"]
+        assert "401" in found["claude-code hook"]["detail"]
+
+    def test_what_the_service_says_of_itself_is_repeated(self, am, connected):
+        connected.answer.checks = {"worker": {"ok": False, "detail": "no worker"}}
+
+        _, found, _ = self.findings(am)
+
+        assert (found["worker"]["status"], found["worker"]["detail"]) == (
+            "fault",
+            "no worker",
+        )
+        assert "bin/up" in found["worker"]["mend"]
+
+    def test_a_harness_without_an_event_yet_is_told_to_start_a_session(
+        self, am, connected
+    ):
+        _, found, _ = self.findings(am)
+
+        assert "Start a session" in found["claude-code events"]["mend"]
+
+    def test_settings_and_modes_that_changed_are_fixed(self, am, connected, home):
+        (home / ".claude/settings.json").write_text("{}")
+        connections.file_of().chmod(0o644)
+
+        code, found, _ = self.findings(am)
+        assert code == output.FAULTS_FOUND
+        assert found["claude-code"]["can_fix"] and found["key file"]["can_fix"]
+        _, found, mended = self.findings(am, "--fix")
+
+        assert len(mended) == 2
+        assert found["claude-code"]["status"] == found["key file"]["status"] == "ok"
+
+    def test_the_last_failed_hook_is_said(self, am, connected):
+        hook_log.add("codex", "prompt", "no answer within 1 s")
+
+        _, found, _ = self.findings(am)
+
+        assert "no answer within 1 s" in found["hook log"]["detail"]
+
+
+class TestBackfill:
+    """The sessions on this disk that belong to this project."""
+
+    @pytest.fixture
+    def sessions(self, home, repository):
+        folder = home / ".claude/projects/-shop"
+        folder.mkdir(parents=True)
+        row = {
+            "type": "user",
+            "cwd": str(repository),
+            "message": "key sk-aaaaaaaaaaaaaaaaaaaaaaaa",
+        }
+        for number in range(2):
+            name = f"0000000{number}-0000-4000-8000-000000000000.jsonl"
+            (folder / name).write_text(json.dumps(row) + "\n")
+        (folder / "other.jsonl").write_text(json.dumps({"cwd": "/elsewhere"}) + "\n")
+        codex = home / ".codex/sessions/2026/11/26"
+        codex.mkdir(parents=True)
+        meta = {"type": "session_meta", "payload": {"cwd": str(repository)}}
+        name = "rollout-2026-11-26T16-28-15-01a218af-ab41-7e93-b06c-9700f7bfee89.jsonl"
+        (codex / name).write_text(json.dumps(meta) + "\n")
+
+    def test_it_shows_them_asks_and_sends_them_once(self, am, connected, sessions):
+        done = am("backfill", input="y\n")
+
+        assert done.exit_code == 0, done.output
+        assert "claude-code" in done.stdout and "codex" in done.stdout
+        assert "6 messages, 3 tasks" in done.stdout
+        sent = [
+            path for path in requests_of(connected, "POST") if "/transcript" in path
+        ]
+        assert {path.split("/")[4] for path in sent} == {
+            "00000000-0000-4000-8000-000000000000",
+            "00000001-0000-4000-8000-000000000000",
+            "01a218af-ab41-7e93-b06c-9700f7bfee89",
+        }
+
+    def test_a_no_sends_nothing(self, am, connected, sessions):
+        am("backfill", input="n\n")
+
+        assert not any("/transcript" in path for path in requests_of(connected, "POST"))
+
+    def test_one_that_fails_does_not_stop_the_others(self, am, connected, sessions):
+        answer = connected.answer.answer
+
+        def fail_for_codex(method, path, body):
+            return (500, {}) if "01a218af" in path else answer(method, path, body)
+
+        connected.answer.answer = fail_for_codex
+
+        done = am("backfill", "--json")
+
+        assert done.exit_code == output.FAILED
+        result = json.loads(done.stdout)
+        assert (result["sessions"], result["messages"], len(result["failed"])) == (
+            3,
+            4,
+            1,
+        )
+
+
+class TestUse:
+    """The commands that use the project."""
+
+    def test_a_table_has_the_text_and_no_marks_of_its_own(self, am, connected):
+        assert "[bold]are[/bold]" in am("search", "prices").stdout
+
+    def test_json_has_the_answer(self, am, connected):
+        assert (
+            json.loads(am("search", "prices", "--json").stdout)[0]["memory"] == MEMORY
+        )
+
+    def test_a_refusal_is_said_with_its_exit_code(self, am, connected):
+        done = am("inbox", "accept", "d1")
+
+        assert done.exit_code == output.FAILED
+        assert "higher role" in done.output
+
+    def test_a_refusal_is_json_with_json(self, am, connected):
+        done = am("show", "m9", "--json")
+
+        assert json.loads(done.stdout)["error"]["code"] == "not_found"
+
+    def test_a_server_that_is_gone_has_its_own_exit_code(
+        self, am, connected, monkeypatch
+    ):
+        monkeypatch.setattr("agent_memory.client.time.sleep", lambda _: None)
+        connected.close()
+
+        assert am("search", "prices").exit_code == output.UNREACHABLE
+
+    def test_a_folder_that_is_not_connected_has_its_own_exit_code(self, am):
+        assert am("search", "prices").exit_code == output.NOT_POSSIBLE
+
+    @pytest.mark.parametrize("command", [[], ["inbox"], ["connect"], ["hook"], ["mcp"]])
+    def test_each_command_explains_itself(self, am, command):
+        assert am(*command, "--help").exit_code == 0
+
+
+class TestBridge:
+    """`am mcp` carries messages between a harness and the server."""
+
+    def talk(self, folder, *messages):
+        main = Path(agent_memory.__file__).with_name("__main__.py")
+        text = "".join(json.dumps(message) + "\n" for message in messages)
+        done = subprocess.run(
+            [sys.executable, "-S", main, "mcp"],
+            input=text,
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env=dict(os.environ),
+            check=True,
+        )
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_a_message_goes_to_the_project_with_the_key(self, connected, repository):
+        [answer] = self.talk(
+            repository, {"jsonrpc": "2.0", "id": 7, "method": "initialize"}
+        )
+
+        assert answer["id"] == 7 and "result" in answer
+        _, path, headers, _ = connected.requests[-1]
+        assert (path, headers["Authorization"]) == ("/mcp/p1", "Bearer am_issued")
+
+    def test_the_agreed_protocol_is_named_from_then_on(self, connected, repository):
+        calls = [
+            {"jsonrpc": "2.0", "id": n, "method": m}
+            for n, m in enumerate(["initialize", "tools/list"])
+        ]
+
+        self.talk(repository, *calls)
+
+        assert connected.requests[-1][2][mcp.VERSION_HEADER] == "2025-06-18"
+
+    def test_a_folder_that_is_not_connected_is_an_error_in_words(self, home, tmp_path):
+        [answer] = self.talk(
+            tmp_path, {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+        )
+
+        assert "am connect" in answer["error"]["message"]
+
+    def test_a_notification_has_no_answer(self, home, tmp_path):
+        assert (
+            self.talk(
+                tmp_path, {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            )
+            == []
+        )
+
+    def test_an_event_stream_is_read(self):
+        body = b'event: message\ndata: {"jsonrpc": "2.0", "id": 1}\n\n'
+        answer = mcp.exchange.WireAnswer(
+            200, {"content-type": "text/event-stream"}, body
+        )
+
+        assert list(mcp.read_messages(answer)) == [{"jsonrpc": "2.0", "id": 1}]

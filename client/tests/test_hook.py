@@ -1,0 +1,378 @@
+"""`am hook`: what it sends and prints, and that it is never in an agent's way."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import agent_memory
+import pytest
+from agent_memory import connections, hook, hook_log
+from agent_memory.connections import Connection, Connections
+from agent_memory.repository import find_repository
+
+from client.tests.conftest import git
+
+MAIN = Path(agent_memory.__file__).with_name("__main__.py")
+CONTEXT = {
+    "hookSpecificOutput": {
+        "hookEventName": "SessionStart",
+        "additionalContext": "Rules",
+    }
+}
+CODEX_START = {
+    "session_id": "01a218af",
+    "hook_event_name": "SessionStart",
+    "model": "scripted",
+    "permission_mode": "bypassPermissions",
+    "source": "startup",
+}
+
+
+def run(name, payload, harness="codex", **options):
+    stdin = io.BytesIO(json.dumps(payload).encode())
+    return json.loads(hook.run(name, harness, stdin, **options))
+
+
+def start(name, payload, harness="codex"):
+    """Run the command as a harness does, in a process of its own."""
+    command = [sys.executable, "-S", MAIN, "hook", name, "--harness", harness]
+    text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    began = time.monotonic()
+    done = subprocess.run(
+        command, input=text, capture_output=True, timeout=20, check=False
+    )
+    return done, time.monotonic() - began
+
+
+@pytest.fixture
+def codex_start(repository):
+    return {**CODEX_START, "cwd": str(repository)}
+
+
+class TestAnswers:
+    """What a connected project's hook sends, and what the harness reads."""
+
+    def test_the_event_goes_out_and_the_answer_comes_back(
+        self, connection, server, codex_start
+    ):
+        server.answer = lambda *_: (200, {}, CONTEXT)
+
+        assert run("session-start", codex_start) == CONTEXT
+
+        method, path, headers, body = server.requests[0]
+        sent = json.loads(body)
+        assert (method, path) == ("POST", "/hooks/codex?project_id=p1")
+        assert headers["Authorization"] == "Bearer am_writer"
+        assert sent["am"] == {
+            "event": "session-start",
+            "client": "0.1.0",
+            "branch": "main",
+            "files": {},
+        }
+        assert sent["source"] == "startup"
+
+    def test_the_files_of_the_last_start_are_hashed(
+        self, connection, server, codex_start, repository
+    ):
+        given = json.dumps(["prices.py", "gone.py", "../secret"])
+        server.answer = lambda *_: (200, {"X-Given-Files": given}, {})
+        (repository.parent / "secret").write_text("x")
+
+        run("session-start", codex_start)
+        run("prompt", {**codex_start, "prompt": "hello"})
+
+        expected = hashlib.sha256(b"CENTS = 100\n").hexdigest()
+        files = json.loads(server.requests[1][3])["am"]["files"]
+        assert files == {"prices.py": expected, "gone.py": None, "../secret": None}
+
+    def test_each_branch_has_its_own_files(
+        self, connection, server, codex_start, repository
+    ):
+        server.answer = lambda *_: (200, {"X-Given-Files": '["prices.py"]'}, {})
+        git(repository, "switch", "-qc", "euro")
+        (repository / "prices.py").write_text("CENTS = 50\n")
+
+        for _ in range(2):
+            run("session-start", codex_start)
+
+        place = json.loads(server.requests[1][3])["am"]
+        assert place["branch"] == "euro"
+        assert place["files"] == {
+            "prices.py": hashlib.sha256(b"CENTS = 50\n").hexdigest()
+        }
+
+    def test_a_work_tree_is_the_same_project(
+        self, connection, server, codex_start, repository, tmp_path
+    ):
+        git(repository, "worktree", "add", "-qb", "side", str(tmp_path / "side"))
+
+        run("session-start", {**codex_start, "cwd": str(tmp_path / "side")})
+
+        assert json.loads(server.requests[0][3])["am"]["branch"] == "side"
+
+    def test_cursor_names_its_folder_otherwise(self, connection, server, repository):
+        run("prompt", {"workspace_roots": [str(repository)]}, harness="cursor")
+
+        assert server.requests[0][1] == "/hooks/cursor?project_id=p1"
+
+    def test_a_folder_that_is_not_connected_says_nothing(
+        self, connection, server, tmp_path
+    ):
+        assert run("session-start", {**CODEX_START, "cwd": str(tmp_path)}) == {}
+        assert server.requests == []
+
+    def test_copilot_does_not_run_the_hooks_of_claude_code(
+        self, connection, server, repository
+    ):
+        event = {"sessionId": "s", "cwd": str(repository)}
+
+        assert run("session-start", event, harness="claude-code") == {}
+        assert server.requests == []
+
+    def test_a_key_that_only_reads_sends_no_transcript(
+        self, connection, server, codex_start
+    ):
+        connections.write(Connections((connection._replace(is_read_only=True),)))
+
+        assert run("stop", codex_start) == {}
+        assert server.requests == []
+
+
+class TestNeverInTheWay:
+    """A process for each kind of fault: exit 0, within the limit, and the log says why."""
+
+    @pytest.fixture
+    def slow(self, server):
+        release = threading.Event()
+        server.answer = lambda *_: (release.wait(10) and (200, {}, {})) or (200, {}, {})
+        yield server
+        release.set()
+
+    def check(self, codex_start, words):
+        done, seconds = start("session-start", codex_start)
+
+        assert (done.returncode, done.stdout) == (0, b"{}"), done.stderr
+        assert seconds < hook.LIMIT + 4  # the rest is Python's start on a busy machine
+        [row] = hook_log.read_newest(5)
+        assert words in row["error"]
+        assert (row["harness"], row["event"]) == ("codex", "session-start")
+
+    def test_a_server_that_is_stopped(self, connection, server, codex_start):
+        server.close()
+
+        self.check(codex_start, "does not answer")
+
+    def test_a_server_that_takes_ten_seconds(self, connection, slow, codex_start):
+        self.check(codex_start, "")
+
+    def test_a_server_that_fails(self, connection, server, codex_start):
+        server.answer = lambda *_: (
+            500,
+            {},
+            {"code": "internal", "detail": "It failed."},
+        )
+
+        self.check(codex_start, "500 internal It failed.")
+
+    def test_a_key_that_is_revoked(self, connection, server, codex_start):
+        server.answer = lambda *_: (
+            401,
+            {},
+            {"code": "unauthenticated", "detail": "No."},
+        )
+
+        self.check(codex_start, "401 unauthenticated")
+
+    def test_an_event_that_is_no_json(self, connection):
+        done, _ = start("session-start", b"not json")
+
+        assert (done.returncode, done.stdout) == (0, b"{}")
+
+    def test_the_log_has_no_words_of_the_agent(self, connection, server, codex_start):
+        server.close()
+
+        start("prompt", {**codex_start, "prompt": "my secret wish"})
+
+        assert "secret wish" not in hook_log.file().read_text()
+
+    def test_the_log_stays_small(self, home, monkeypatch):
+        monkeypatch.setattr(hook_log, "MAX_BYTES", 2000)
+
+        for number in range(100):
+            hook_log.add("codex", "prompt", f"fault {number}")
+
+        assert hook_log.file().stat().st_size < 2200
+        assert hook_log.read_newest(1)[0]["error"] == "fault 99"
+
+    def test_it_starts_without_the_packages_of_the_rest(self):
+        code = (
+            "import sys; import agent_memory.hook, agent_memory.mcp, agent_memory.transcript;"
+            "print(sorted({'httpx', 'typer', 'rich', 'dataclasses'} & set(sys.modules)))"
+        )
+        command = [sys.executable, "-S", "-c", code]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=MAIN.parent.parent
+        )
+
+        assert done.stdout.strip() == "[]"
+
+
+class FakeServer:
+    """The transcript route, as the server answers it."""
+
+    def __init__(self):
+        self.content = b""
+        self.sent = []
+
+    def __call__(self, method, path, headers, body):
+        import gzip
+        from urllib.parse import parse_qs, urlsplit
+
+        if path.startswith("/hooks/"):
+            return 200, {}, {}
+        query = {
+            name: values[0] for name, values in parse_qs(urlsplit(path).query).items()
+        }
+        cursor, prefix = int(query["cursor"]), query.get("prefix", "")
+        known = hashlib.sha256(self.content[:cursor]).hexdigest() if cursor else ""
+        if cursor and (cursor != len(self.content) or prefix != known):
+            return 409, {}, {"code": "transcript_cursor", "cursor": len(self.content)}
+        part = gzip.decompress(body)
+        self.sent.append((query, part))
+        self.content = self.content[:cursor] + part
+        digest = hashlib.sha256(self.content).hexdigest()
+        lines = part.count(b"\n")
+        return (
+            200,
+            {},
+            {
+                "cursor": len(self.content),
+                "prefix": digest,
+                "messages": lines,
+                "tasks": 0,
+            },
+        )
+
+
+class TestTranscripts:
+    """The new part is sent once, by whole lines, with a cursor and a prefix."""
+
+    @pytest.fixture
+    def fake(self, server):
+        server.answer = FakeServer()
+        return server.answer
+
+    @pytest.fixture
+    def file(self, tmp_path):
+        path = tmp_path / "rollout.jsonl"
+        path.write_bytes(b'{"a": 1}\n{"b": 2}\n{"half":')
+        return path
+
+    def stop(self, codex_start, file):
+        event = {**codex_start, "transcript_path": str(file)}
+        run("stop", event, is_detached=True)
+
+    def test_whole_lines_are_sent_and_then_only_the_new_ones(
+        self, connection, fake, codex_start, file
+    ):
+        self.stop(codex_start, file)
+        file.write_bytes(file.read_bytes() + b" 3}\n")
+        self.stop(codex_start, file)
+        self.stop(codex_start, file)
+
+        assert [part for _, part in fake.sent] == [
+            b'{"a": 1}\n{"b": 2}\n',
+            b'{"half": 3}\n',
+        ]
+        assert fake.sent[0][0]["format"] == "codex"
+
+    def test_a_transcript_that_was_written_anew_starts_over(
+        self, connection, fake, codex_start, file
+    ):
+        self.stop(codex_start, file)
+        file.write_bytes(b'{"other": 1}\n')
+        self.stop(codex_start, file)
+
+        assert fake.content == b'{"other": 1}\n'
+
+    def test_a_server_that_forgot_gets_all_of_it(
+        self, connection, fake, codex_start, file
+    ):
+        self.stop(codex_start, file)
+        fake.content = b""
+        file.write_bytes(file.read_bytes() + b" 3}\n")
+        self.stop(codex_start, file)
+
+        assert fake.content == file.read_bytes()
+
+    def test_a_long_transcript_goes_in_parts(
+        self, connection, fake, codex_start, tmp_path, monkeypatch
+    ):
+        from agent_memory import transcript
+
+        monkeypatch.setattr(transcript, "PART_BYTES", 10)
+        file = tmp_path / "long.jsonl"
+        file.write_bytes(b'{"a":1}\n' * 3 + b'{"long": "longer than a part"}\n')
+
+        self.stop(codex_start, file)
+
+        assert fake.content == file.read_bytes()
+        assert len(fake.sent) == 4
+
+    def test_the_end_of_a_session_is_handled_in_the_background(
+        self, connection, server, fake, codex_start, file
+    ):
+        done, _ = start("session-end", {**codex_start, "transcript_path": str(file)})
+
+        assert (done.returncode, done.stdout) == (0, b"{}")
+        deadline = time.monotonic() + 20
+        while len(server.requests) < 2 and time.monotonic() < deadline:
+            threading.Event().wait(0.02)
+        assert [path.partition("?")[0] for _, path, _, _ in server.requests] == [
+            "/api/v1/sessions/01a218af/transcript",
+            "/hooks/codex",
+        ]
+
+
+class TestConnections:
+    """Which connection is that of a folder."""
+
+    def test_git_names_the_same_common_folder(self, repository, tmp_path):
+        git(repository, "worktree", "add", "-qb", "side", str(tmp_path / "side"))
+        command = ["git", "-C", tmp_path / "side", "rev-parse", "--git-common-dir"]
+        said = subprocess.run(
+            command, check=True, capture_output=True, text=True
+        ).stdout
+
+        found = find_repository(tmp_path / "side")
+
+        assert found.common_folder == Path(said.strip())
+        assert (found.name, found.branch) == ("shop", "side")
+
+    def test_a_part_of_a_monorepo_is_a_project_of_its_own(self, connection, repository):
+        part = connection._replace(path="packages/billing", project="billing")
+        known = Connections((connection, part))
+        inner = repository / "packages/billing/src"
+        inner.mkdir(parents=True)
+
+        assert connections.find(inner, known) == part
+        assert connections.find(repository / "packages", known) == connection
+
+    def test_a_folder_beside_it_is_not_of_it(self, connection, repository, tmp_path):
+        (tmp_path / "shop-old").mkdir()
+
+        assert (
+            connections.find(tmp_path / "shop-old", Connections((connection,))) is None
+        )
+
+    def test_a_repository_inside_a_plain_folder_belongs_to_it(self, home, repository):
+        entry = Connection(str(repository.parent), "", "http://s", "all", "p2", "k")
+
+        assert connections.find(repository, Connections((entry,))) == entry

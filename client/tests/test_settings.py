@@ -1,0 +1,332 @@
+"""The files of six harnesses: written, written again, and given back byte by byte."""
+
+from __future__ import annotations
+
+import json
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+from agent_memory import connect, connections, jsonc, keys, settings_edit, toml_table
+from agent_memory.connections import Connections, NotPossible
+from agent_memory.harnesses import BY_NAME, HARNESSES, Program
+from agent_memory.places import Machine
+
+PROGRAM = Program("/opt/py/python", "/opt/agent_memory/__main__.py")
+KEY = keys.ConnectionKey("am_secret_of_the_project", "k1", "shop", "p1")
+
+CLAUDE = """\
+{
+  // my own comment
+  "model": "opus", /* and another */
+  "hooks": {
+    "SessionStart": [
+      {"hooks": [{"type": "command", "command": "echo hello"}]},
+    ],
+    "Stop": []
+  },
+}
+"""
+FOREIGN = {
+    ".claude.json": '{"numStartups": 4,\t"mcpServers": {"other": {"command": "x"}}}',
+    ".claude/settings.json": CLAUDE,
+    ".codex/config.toml": '# my model\nmodel = "gpt"  # fast\n\n[mcp_servers.other]\ncommand = "x"',
+    ".codex/hooks.json": '{\r\n  "hooks": {}\r\n}\r\n',
+    ".copilot/mcp-config.json": '{"mcpServers": {}}\n',
+    ".gemini/settings.json": '\n{ "hooks": { "AfterTool": [ ] } , "ui": 1 }',
+    ".config/opencode/opencode.jsonc": '{\n  // models\n  "mcp": {},\n}\n',
+    ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "y"}]}}',
+}
+
+
+@pytest.fixture
+def foreign(home, repository):
+    """A home with settings and comments of somebody else, for every harness."""
+    for name, text in FOREIGN.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    return home
+
+
+def plan_for(names, repository, known=None, **wish):
+    chosen = tuple(BY_NAME[name] for name in names)
+    options = {
+        "server": "http://s.test",
+        "project": "shop",
+        "agent_id": "alice@here",
+        **wish,
+    }
+    wanted = connect.ConnectionWish(repository, harnesses=chosen, **options)
+    return connect.plan(wanted, known or connections.read(), program=PROGRAM)
+
+
+def connect_all(names, repository):
+    plan = plan_for(names, repository)
+    connect.apply(plan, KEY, connections.read())
+    return plan
+
+
+def snapshot(folder):
+    kept = connections.file_of().parent
+    files = (p for p in folder.rglob("*") if p.is_file() and kept not in p.parents)
+    return {str(p.relative_to(folder)): p.read_bytes() for p in files}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+class TestEachHarness:
+    """What holds for all six, on a home with foreign settings and on an empty one."""
+
+    @pytest.fixture(params=["foreign", "empty"])
+    def place(self, request, home):
+        return (
+            request.getfixturevalue("foreign") if request.param == "foreign" else home
+        )
+
+    def test_it_is_taken_out_to_the_byte(self, name, place, repository, monkeypatch):
+        monkeypatch.setattr(keys, "revoke", lambda *_: "")
+        before = snapshot(place), snapshot(repository)
+
+        connect_all([name], repository)
+        assert (snapshot(place), snapshot(repository)) != before
+        connect.remove(
+            connect.plan_removal(repository, connections.read(), program=PROGRAM)
+        )
+
+        after = snapshot(place), snapshot(repository)
+        assert [
+            dict(a.items() ^ b.items()) for a, b in zip(after, before, strict=True)
+        ] == [{}, {}]
+        assert connections.read() == Connections()
+
+    def test_connecting_again_changes_nothing(self, name, place, repository):
+        connect_all([name], repository)
+        before = snapshot(place)
+
+        assert connect_all([name], repository).differences == []
+        assert snapshot(place) == before
+
+    def test_its_settings_have_the_hooks_and_no_key(self, name, place, repository):
+        connect_all([name], repository)
+
+        texts = [*snapshot(place).values(), *snapshot(repository).values()]
+        ours = [text.decode() for text in texts if b"/opt/agent_memory" in text]
+        assert ours and any("hook" in text for text in ours)
+        assert not any(b"am_secret" in text for text in texts)
+
+    def test_the_difference_says_what_is_written(self, name, place, repository):
+        differences = "".join(plan_for([name], repository).differences)
+
+        assert "+" in differences and "agent_memory" in differences
+
+
+def test_settings_that_the_harness_wrote_anew_lose_only_ours(
+    foreign, repository, monkeypatch
+):
+    monkeypatch.setattr(keys, "revoke", lambda *_: "")
+    connect_all(["gemini"], repository)
+    file = foreign / ".gemini/settings.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"new": True}, indent=4))
+
+    connect.remove(
+        connect.plan_removal(repository, connections.read(), program=PROGRAM)
+    )
+
+    left = json.loads(file.read_text())
+    assert "agent_memory" not in file.read_text()
+    assert (left["ui"], left["new"]) == (1, True)
+
+
+def test_a_second_project_shares_the_files_until_the_last_one_goes(
+    home, repository, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(keys, "revoke", lambda *_: "")
+    other = tmp_path / "other"
+    other.mkdir()
+    for folder in (repository, other):
+        connect_all(["claude-code"], folder)
+
+    connect.remove(
+        connect.plan_removal(repository, connections.read(), program=PROGRAM)
+    )
+    assert (home / ".claude/settings.json").exists()
+    connect.remove(connect.plan_removal(other, connections.read(), program=PROGRAM))
+
+    assert not (home / ".claude/settings.json").exists()
+
+
+def test_a_file_that_is_not_understood_is_left_alone(home, repository):
+    file = home / ".claude/settings.json"
+    file.parent.mkdir()
+    file.write_text("{ not json")
+
+    with pytest.raises(NotPossible, match="--print claude-code"):
+        plan_for(["claude-code"], repository)
+
+    assert file.read_text() == "{ not json"
+
+
+def test_what_was_there_is_backed_up_for_its_owner_only(foreign, repository):
+    connect_all(["claude-code"], repository)
+
+    copies = list((connections.file_of().parent / "backups").rglob("*settings.json"))
+    assert [copy.read_text() for copy in copies] == [CLAUDE]
+    assert stat.S_IMODE(copies[0].stat().st_mode) == 0o600
+
+
+def test_a_link_to_the_settings_stays_a_link(home, repository, tmp_path):
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}")
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").symlink_to(real)
+
+    connect_all(["claude-code"], repository)
+
+    assert (home / ".claude/settings.json").is_symlink()
+    assert "SessionStart" in real.read_text()
+
+
+def test_a_key_that_only_reads_has_no_hook_that_stores(home, repository):
+    plan = plan_for(["claude-code"], repository, is_read_only=True)
+
+    text = "".join(plan.differences)
+    assert "SessionStart" in text and "SessionEnd" not in text
+
+
+def test_the_key_is_private_and_in_one_file(home, repository):
+    connect_all([h.name for h in HARNESSES], repository)
+
+    file = connections.file_of()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert connections.read().entries[0].key == KEY.secret
+
+
+def test_a_key_is_never_kept_inside_a_repository(home, repository, monkeypatch):
+    monkeypatch.setenv("AGENT_MEMORY_HOME", str(repository / "keys"))
+
+    with pytest.raises(NotPossible, match="inside the git repository"):
+        plan_for(["claude-code"], repository)
+
+
+def test_only_installed_harnesses_are_chosen(home):
+    (home / ".codex").mkdir()
+
+    chosen = connect.choose_harnesses(
+        [], Machine({"HOME": str(home), "PATH": ""}, "linux")
+    )
+
+    assert [harness.name for harness in chosen] == ["codex"]
+
+
+def test_an_unknown_harness_is_refused_with_the_known_ones():
+    with pytest.raises(NotPossible, match="claude-code, codex"):
+        connect.choose_harnesses(["claud"], Machine({}, "linux"))
+
+
+class TestWindows:
+    """Paths and command lines of Windows, without Windows."""
+
+    @pytest.fixture
+    def machine(self):
+        return Machine(
+            {
+                "USERPROFILE": r"C:\Users\Al Ice",
+                "APPDATA": r"C:\Users\Al Ice\AppData\Roaming",
+            },
+            "win32",
+        )
+
+    def test_the_settings_are_below_the_profile(self, machine):
+        path = BY_NAME["claude-code"].hook_file.path(machine, Path())
+
+        assert str(path) == r"C:\Users\Al Ice\.claude\settings.json"
+
+    def test_the_keys_are_in_the_roaming_folder(self, machine):
+        assert machine.data == r"C:\Users\Al Ice\AppData\Roaming\agent-memory"
+
+    def test_a_path_with_a_space_is_quoted(self):
+        program = Program(
+            r"C:\Al Ice\python.exe", r"C:\am\__main__.py", is_windows=True
+        )
+
+        assert program.hook_line("stop", "codex") == (
+            r'"C:\Al Ice\python.exe" -S C:\am\__main__.py hook stop --harness codex'
+        )
+
+    def test_powershell_calls_the_program(self):
+        value = BY_NAME["copilot"].hook_entries(PROGRAM, is_read_only=True)[0].value
+
+        assert value["powershell"].startswith("& ") and not value["bash"].startswith(
+            "&"
+        )
+
+
+class TestJson:
+    """JSON with comments is edited as a text."""
+
+    def put(self, text, keys, value, *, is_element=False):
+        edit = jsonc.put(text, keys, value, is_element=is_element)
+        assert edit.text.replace(edit.snippet, "") == text
+        return edit.text
+
+    def test_a_value_comes_into_an_empty_object(self):
+        assert json.loads(self.put("{}", ["a", "b"], 1)) == {"a": {"b": 1}}
+
+    def test_a_value_comes_beside_others(self):
+        assert json.loads(self.put('{"a": {"x": 2}}', ["a", "b"], 1)) == {
+            "a": {"b": 1, "x": 2}
+        }
+
+    def test_an_element_comes_before_others(self):
+        made = self.put('{"a": [2]}', ["a"], 1, is_element=True)
+
+        assert json.loads(made) == {"a": [1, 2]}
+
+    def test_a_bracket_in_a_comment_or_a_text_is_no_bracket(self):
+        text = '{ // }\n "a": "}]", /* { */ "b": {}}'
+
+        assert '"c": 1' in self.put(text, ["b", "c"], 1)
+
+    @pytest.mark.parametrize(
+        "text", ["", "[", '{"a" 1}', '{"a": [1}', "nonsense", '{"a": 1']
+    )
+    def test_what_is_no_json_is_refused(self, text):
+        with pytest.raises(jsonc.NotJson):
+            jsonc.put(text, ["b"], 1, is_element=False)
+
+    def test_another_form_is_refused(self):
+        with pytest.raises(jsonc.NotJson, match="hooks has another form"):
+            jsonc.put('{"hooks": 3}', ["hooks", "Stop"], 1, is_element=True)
+
+
+class TestToml:
+    """A table at the end of a TOML file."""
+
+    @pytest.mark.parametrize("text", ["", "a = 1", "a = 1\n", "# c\r\n[b]\r\n"])
+    def test_it_is_read_back_and_leaves_the_rest(self, text):
+        edit = toml_table.put(text, "m.x", {"command": 'a "b"', "args": ["ü", "c"]})
+
+        assert tomllib.loads(edit.text)["m"]["x"] == {
+            "command": 'a "b"',
+            "args": ["ü", "c"],
+        }
+        assert edit.text.removesuffix(edit.snippet) == text
+
+    def test_a_table_in_another_form_is_refused(self):
+        with pytest.raises(toml_table.NotToml):
+            toml_table.put("m = {x = 1}\n", "m.x", {"command": "a"})
+
+    def test_a_table_that_moved_is_taken_out(self):
+        text = 'a = 1\n[m.x]\ncommand = "y"\n\n[z]\nb = 2\n'
+
+        assert toml_table.take(text, "m.x") == "a = 1\n[z]\nb = 2\n"
+
+
+def test_a_settings_file_in_latin_1_is_refused(home, repository):
+    file = home / ".claude/settings.json"
+    file.parent.mkdir()
+    file.write_bytes(b'{"a": "\xe4"}')
+
+    with pytest.raises(NotPossible, match="cannot be read"):
+        settings_edit.read_text(file)
