@@ -40,6 +40,10 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         lines = self.filter(pk__in=[key_id]).values("line_id")
         return self.filter(line_id__in=lines)
 
+    def caller_names(self) -> list[str]:
+        """Return the names of the callers with these keys, as history and audit have them."""
+        return [f"key:{prefix}" for prefix in self.values_list("prefix", flat=True)]
+
     def of_same_holder(self, key_id: uuid.UUID | None) -> ApiKeyQuerySet:
         """Return a key, and the keys whose secrets its holder was given, too.
 

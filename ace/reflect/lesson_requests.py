@@ -37,10 +37,8 @@ _ASKS = {
     GapKind.FAILED_CALL: "This failed. If you know why, say in one sentence what to do "
     "instead",
 }
-_HOW = (
-    ", with no name, path, number or quoted word that the quotes do not have, and send it as "
-    "`content` with this `observation_id` to POST /playbook/deltas."
-)
+_HOW = ", with no name, path, number or quoted word that the quotes do not have, and send it as "
+TO_REST = "`content` with this `observation_id` to POST /playbook/deltas."
 
 
 def store(
@@ -68,10 +66,11 @@ def store(
     _insert([_row(run, task, gap, repeated) for gap in open_gaps[:MAX_REQUESTS]])
 
 
-def find_open(run: AceRun) -> list[dict[str, Any]]:
+def find_open(run: AceRun, answer_to: str = TO_REST) -> list[dict[str, Any]]:
     """Return what the agent is asked: {observation_id, kind, evidence, ask} each.
 
-    An observation that has its lesson is left out.
+    An observation that has its lesson is left out. `answer_to` ends the sentence that says
+    how the lesson is sent.
     """
     rows = _rows_of(run)
     if not rows:
@@ -81,7 +80,7 @@ def find_open(run: AceRun) -> list[dict[str, Any]]:
         {
             "observation_id": str(row.pk),
             **row.seen[KEY],
-            "ask": _ASKS[GapKind(row.seen[KEY]["kind"])] + _HOW,
+            "ask": _ASKS[GapKind(row.seen[KEY]["kind"])] + _HOW + answer_to,
         }
         for row in rows
         if row.signature not in answered

@@ -94,6 +94,12 @@ def windows_of(request: Any) -> dict[str, Window]:
     return windows
 
 
+def charge_caller(request: Any, caller: Caller) -> None:
+    """Count a request of a key, under the line of its rotations, or of a person."""
+    name = f"key:{caller.line_id}" if caller.line_id else caller.name
+    charge(request, name, settings.THROTTLE_KEY)
+
+
 def charge_project(request: Any, project_id: uuid.UUID) -> None:
     charge(request, f"project:{project_id}", settings.THROTTLE_PROJECT)
 
@@ -119,8 +125,6 @@ class CallerThrottle(BaseThrottle):
     """Count each request of a known caller; raise the refusal instead of returning it."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        caller = request.auth
-        if isinstance(caller, Caller):
-            name = f"key:{caller.line_id}" if caller.line_id else caller.name
-            charge(request, name, settings.THROTTLE_KEY)
+        if isinstance(request.auth, Caller):
+            charge_caller(request, request.auth)
         return True

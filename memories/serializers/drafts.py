@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from rest_framework import serializers
 
 from common.api.serializers import InProject, NullIsAbsent
+from common.caller import Caller
 from common.pagination import MAX_LIMIT
+from memories import scopes
 from memories.models import Memory
 from memories.scopes import KEY_FIELDS
 from memories.serializers.fields import (
@@ -24,14 +27,17 @@ from memories.serializers.fields import (
     VerbatimField,
 )
 from memories.serializers.memories import MemoryDetail, MemoryOut
+from memories.store import memory_types
 from memories.store.drafts import (
     EMPTY_VALUES,
     MAX_CONTENT,
     MAX_PART,
     MAX_TITLE,
+    Draft,
     FileRef,
     read_nulls,
 )
+from projects.models import Project
 
 
 class MemoryTextFields(serializers.Serializer[Any]):
@@ -167,6 +173,18 @@ def file_refs(data: dict[str, Any]) -> tuple[FileRef, ...]:
     # A file that has a detailed link does not also need a plain reference.
     detailed = {ref.path for ref in linked}
     return (*linked, *(ref for ref in plain if ref.path not in detailed))
+
+
+def draft_of(data: dict[str, Any], project: Project, caller: Caller) -> Draft:
+    """Return the draft that valid fields of a memory describe."""
+    names = {field.name for field in dataclasses.fields(Draft)} - {"files", "scope"}
+    fields = {name: data[name] for name in names & set(data)}
+    if "tags" in fields:
+        fields["tags"] = tuple(fields["tags"])
+    if not fields.get("memory_type"):
+        fields["memory_type"] = memory_types.classify(data["content"])
+    scope = scopes.resolve(data.get("scope"), project, caller)
+    return Draft(**fields, files=file_refs(data), scope=scope)
 
 
 # The fields of a memory that PATCH refuses as immutable; see `lifecycle.update.MUTABLE`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from typing import Any, ClassVar
 
@@ -22,7 +21,7 @@ from memories.serializers import drafts as draft_forms
 from memories.serializers import memories as memory_forms
 from memories.serializers import search as search_forms
 from memories.serializers.missing_vectors import WaitQuery
-from memories.store import memory_types, write
+from memories.store import write
 from memories.store.drafts import Draft
 from memories.store.receipt import Receipt
 from memories.views.answers import detail_response, receipt_answer
@@ -44,7 +43,7 @@ class MemoriesView(ProjectView):
         project = self.project(data)
         if answer := self.replay(project.pk):
             return answer
-        draft = draft_of(data, project, self)
+        draft = draft_forms.draft_of(data, project, self.caller)
         prepared = write.prepare(project, [draft], self.caller)
         return self.run_once(
             project.pk, lambda: receipt_answer(write.commit(prepared)[0])
@@ -129,7 +128,7 @@ class MemoryBatchView(ProjectView):
             try:
                 form = self.body_item(draft_forms.MemoryInBatch, item, position)
                 refuse_elsewhere(form, project)
-                accepted[position] = draft_of(form, project, self)
+                accepted[position] = draft_forms.draft_of(form, project, self.caller)
             except errors.Refusal as refusal:
                 refusals[position] = Receipt(status="rejected", refusal=refusal)
         return accepted, refusals
@@ -146,17 +145,6 @@ def refuse_elsewhere(item: dict[str, Any], project: Project) -> None:
                 ]
             }
         )
-
-
-def draft_of(data: dict[str, Any], project: Project, view: ProjectView) -> Draft:
-    names = {field.name for field in dataclasses.fields(Draft)} - {"files", "scope"}
-    fields = {name: data[name] for name in names & set(data)}
-    if "tags" in fields:
-        fields["tags"] = tuple(fields["tags"])
-    if not fields.get("memory_type"):
-        fields["memory_type"] = memory_types.classify(data["content"])
-    scope = scopes.resolve(data.get("scope"), project, view.caller)
-    return Draft(**fields, files=draft_forms.file_refs(data), scope=scope)
 
 
 def retrieval_of(

@@ -1,0 +1,216 @@
+"""The tool `fetch`: whole memories, rules and messages by their ids."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework import serializers
+
+from common import errors, replicas
+from common.api.serializers import NullIsAbsent
+from common.text import prompt_injection
+from common.text.quote import json_value, safe_line, visible_text
+from conversations.models import Message
+from inference import tokens
+from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_server import ServedTool
+from mcp_server.tools.search import MAX_TITLE, NOTICE, compact_json, memory_title
+from memories.models import Memory
+from memories.read import retrieve
+from playbook.entries import freshness
+from playbook.models import Exposure, PlaybookEntry
+from playbook.reading import entry_list, exposures
+from projects.project_lookup import parse_id
+
+MAX_IDS = 20
+MAX_TOKENS = 20_000  # of the texts of an answer; the first text is always whole
+MAX_VALUE = 20_000  # characters of the value of a fact
+PARTS = ("goal", "result", "feedback", "outcome", "lessons")
+
+Document = dict[str, Any]
+
+
+class FetchArguments(NullIsAbsent):
+    ids = serializers.ListField(
+        child=serializers.CharField(max_length=64),
+        max_length=MAX_IDS,
+        required=False,
+        help_text="Ids of `search`, or labels of rules.",
+    )
+    id = serializers.CharField(
+        max_length=64, required=False, help_text="One id; answers one document."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if bool(attrs.get("ids")) == bool(attrs.get("id")):
+            raise serializers.ValidationError({"ids": "Send either `ids` or `id`."})
+        return attrs
+
+
+class FetchedDocument(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    title = serializers.CharField()
+    text = serializers.CharField()
+    url = serializers.CharField()
+    metadata = serializers.DictField()
+
+
+class FetchAnswer(serializers.Serializer[Any]):
+    """One document, or a list of them."""
+
+    notice = serializers.CharField()
+    results = FetchedDocument(many=True, required=False)
+    missing_ids = serializers.ListField(child=serializers.CharField(), required=False)
+    left_out_ids = serializers.ListField(child=serializers.CharField(), required=False)
+    id = serializers.CharField(required=False)
+    title = serializers.CharField(required=False)
+    text = serializers.CharField(required=False)
+    url = serializers.CharField(required=False)
+    metadata = serializers.DictField(required=False)
+
+
+def run(call: ToolCall) -> ToolAnswer:
+    wanted = list(dict.fromkeys(call.arguments.get("ids") or [call.arguments["id"]]))
+    found = replicas.read_from_replica(lambda: find(call, wanted))
+    record_rules(call, found)
+    if "id" in call.arguments:
+        if not found:
+            raise errors.NotFound(
+                f"There is no memory, rule or message {wanted[0]!r} in this project."
+            )
+        answer: dict[str, Any] = {"notice": NOTICE, **found[wanted[0]]}
+        return ToolAnswer(answer, compact_json(answer))
+    documents = [found[name] for name in wanted if name in found]
+    given = documents[: count_that_fit(documents)]
+    answer = {
+        "notice": NOTICE,
+        "results": given,
+        "missing_ids": [name for name in wanted if name not in found],
+        "left_out_ids": [each["id"] for each in documents[len(given) :]],
+    }
+    return ToolAnswer(answer, compact_json(answer))
+
+
+def count_that_fit(documents: Sequence[Document]) -> int:
+    used = 0
+    for count, document in enumerate(documents):
+        used += tokens.estimate(compact_json(document))
+        if count and used > MAX_TOKENS:
+            return count
+    return len(documents)
+
+
+def find(call: ToolCall, wanted: Sequence[str]) -> dict[str, Document]:
+    """Return the documents that the caller may read, by the id or label that names them."""
+    ids = {pk: name for name in wanted if (pk := parse_id(name))}
+    labels = [name for name in wanted if not parse_id(name)]
+    found = {ids[pk]: each for pk, each in find_memories(call, list(ids)).items()}
+    for entry in find_rules(call, list(ids), labels):
+        found[ids.get(entry.pk, entry.label)] = describe_rule(call, entry)
+    rest = [pk for pk, name in ids.items() if name not in found]
+    messages = Message.objects.visible_to(call.caller, call.project).visible().light()
+    for message in messages.filter(pk__in=rest).select_related("session"):
+        found[ids[message.pk]] = describe_message(call, message)
+    return found
+
+
+def find_memories(
+    call: ToolCall, ids: Sequence[uuid.UUID]
+) -> dict[uuid.UUID, Document]:
+    rows = retrieve.find_memories(ids, call.project, call.caller)
+    return {memory.pk: describe_memory(call, memory) for memory in rows}
+
+
+def find_rules(
+    call: ToolCall, ids: Sequence[uuid.UUID], labels: Sequence[str]
+) -> list[PlaybookEntry]:
+    rows = PlaybookEntry.objects.visible_to(call.caller).filter(project=call.project)
+    named = rows.filter(pk__in=ids) | rows.filter(label__in=labels)
+    return list(entry_list.with_details(named, call.caller))
+
+
+def describe_memory(call: ToolCall, memory: Memory) -> Document:
+    texts = [memory.content]
+    if memory.kind == Memory.Kind.FACT:
+        texts.insert(0, f"{memory.key} = {json_value(memory.value, MAX_VALUE)}")
+    for name in PARTS:
+        text = getattr(memory, name)
+        if text and text not in memory.content:
+            texts.append(f"{name}: {text}")
+    links = memory.file_links.all()
+    metadata = {
+        "kind": memory.kind,
+        "memory_type": memory.memory_type,
+        "tags": [safe_line(tag) for tag in memory.tags],
+        "files": [safe_line(link.file.file_path) for link in links],
+        "unconfirmed": any(link.suspect_since for link in links),
+        "agent_id": safe_line(memory.agent_id),
+        "created_at": memory.created_at.isoformat(),
+    }
+    url = call.page_url("admin:memories_memory_change", memory.pk)
+    title, text = memory_title(memory), "\n\n".join(texts)
+    return document(str(memory.pk), title, text, url, metadata)
+
+
+def describe_rule(call: ToolCall, entry: PlaybookEntry) -> Document:
+    note = freshness.doubt_note(
+        entry.content,
+        is_contested=entry_list.is_contested(entry),
+        files=freshness.changed_files(entry),
+    )
+    metadata = {
+        "kind": "rule",
+        "label": entry.label,
+        "category": safe_line(entry.category),
+        "status": entry.status,
+        "helpful": entry.helpful,
+        "harmful": entry.harmful,
+        "doubt": note.strip(" ()"),
+    }
+    url = call.page_url("admin:playbook_playbookentry_change", entry.pk)
+    title = f"[rule] {entry.label}"
+    return document(str(entry.pk), title, entry.content, url, metadata)
+
+
+def describe_message(call: ToolCall, message: Message) -> Document:
+    metadata = {
+        "kind": "message",
+        "role": message.role,
+        "session": safe_line(message.session.key),
+        "seq": message.seq,
+        "created_at": message.created_at.isoformat(),
+    }
+    title = safe_line(f"[message] {message.session.key} {message.seq}", MAX_TITLE)
+    url = call.page_url("console:session", message.session_id)
+    return document(str(message.pk), title, message.text, url, metadata)
+
+
+def document(
+    pk: str, title: str, text: str, url: str, metadata: dict[str, Any]
+) -> Document:
+    shown = prompt_injection.defuse(visible_text(text))
+    return {"id": pk, "title": title, "text": shown, "url": url, "metadata": metadata}
+
+
+def record_rules(call: ToolCall, found: dict[str, Document]) -> None:
+    """Record the rules that the agent was given; only on these it may vote."""
+    is_rule = [each for each in found.values() if each["metadata"]["kind"] == "rule"]
+    exposures.record(
+        call.project,
+        dict.fromkeys(uuid.UUID(each["id"]) for each in is_rule),
+        call.caller,
+        source=Exposure.ExposureSource.CONTEXT,
+        agent_id=call.caller.agent_id,
+    )
+
+
+TOOL = ServedTool(
+    name="fetch",
+    title="Fetch",
+    description="Return memories, rules and messages whole.",
+    arguments=FetchArguments,
+    answer=FetchAnswer,
+    run=run,
+)

@@ -1,0 +1,148 @@
+"""The tool `propose_rule`: propose a rule with its evidence, which a person decides about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from common import errors
+from common.api.serializers import NullIsAbsent
+from common.caller import Role
+from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_server import ServedTool
+from memories import scopes
+from memories.models import Memory
+from memories.store import memory_types, write
+from memories.store.drafts import Draft
+from playbook.entries.text_limits import MAX_CONTENT, MAX_QUOTE
+from playbook.models import PlaybookDelta
+from playbook.proposals import observed_lesson, person_edits, submission
+from playbook.proposals.proposed_change import Operation, Producer, Proposal, Quote
+
+
+class ProposeRuleArguments(NullIsAbsent):
+    text = serializers.CharField(
+        max_length=MAX_CONTENT, help_text="The rule, in one sentence."
+    )
+    category = serializers.CharField(max_length=64, default="gotchas")
+    evidence = serializers.CharField(
+        max_length=MAX_QUOTE,
+        required=False,
+        help_text="What you saw, verbatim; it has every name and number of the rule.",
+    )
+    memory_id = serializers.UUIDField(
+        required=False, help_text="The memory that `evidence` quotes."
+    )
+    observation_id = serializers.UUIDField(
+        required=False, help_text="Of `reflect`; then without `evidence`."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("evidence" in attrs) == ("observation_id" in attrs):
+            raise serializers.ValidationError(
+                {"evidence": "Send either `evidence` or `observation_id`."}
+            )
+        if "memory_id" in attrs and "evidence" not in attrs:
+            raise serializers.ValidationError(
+                {"memory_id": "It is the memory that `evidence` quotes; send both."}
+            )
+        return attrs
+
+
+class ProposeRuleAnswer(serializers.Serializer[Any]):
+    delta_id = serializers.CharField()
+    status = serializers.CharField()
+    url = serializers.CharField()
+    reason = serializers.CharField()
+
+
+def run(call: ToolCall) -> ToolAnswer:
+    answer = call.replay()
+    if answer is None:
+        person_edits.refuse_unknown_category(
+            call.project, {"category": call.arguments["category"]}
+        )
+        proposal = proposal_of(call)
+        prepared = submission.prepare(call.project, [proposal], call.caller)
+        is_observed = proposal.is_of_observation
+        submit = observed_lesson.submit if is_observed else submission.submit
+        answer = call.run_once(lambda: describe(call, submit(prepared)[0]))
+    lines = [f"The proposal is {answer['status']}: {answer['url']}", answer["reason"]]
+    return ToolAnswer(answer, "\n".join(filter(None, lines)))
+
+
+def proposal_of(call: ToolCall) -> Proposal:
+    data, caller = call.arguments, call.caller
+    if "observation_id" in data:
+        fields = observed_lesson.proposal_fields(
+            call.project, data["observation_id"], data["text"], caller
+        )
+    else:
+        fields = quote_fields(evidence_memory(call), data["evidence"])
+    return person_edits.person_proposal(
+        Operation.ADD,
+        {"content": data["text"], "category": data["category"]},
+        caller,
+        agent_id=caller.agent_id_for(""),
+        producer=Producer.MODEL,
+        **fields,
+    )
+
+
+def evidence_memory(call: ToolCall) -> Memory:
+    """Return the memory that the evidence quotes; without one, store the evidence itself."""
+    data, caller, project = call.arguments, call.caller, call.project
+    if "memory_id" in data:
+        rows = Memory.objects.visible_to(caller, project).readable().light()
+        found: Memory | None = rows.filter(pk=data["memory_id"]).first()
+        if found is None:
+            raise errors.NotFound(
+                f"There is no memory {data['memory_id']} in this project."
+            )
+        return found
+    draft = Draft(
+        content=data["evidence"],
+        memory_type=memory_types.classify(data["evidence"]),
+        scope=scopes.resolve_for_task(None, project, caller),
+    )
+    receipt = write.store(project, draft, caller)
+    assert receipt.memory
+    return receipt.memory
+
+
+def quote_fields(memory: Memory, evidence: str) -> dict[str, Any]:
+    """Return the fields of a Proposal whose evidence is a quote of the memory."""
+    texts = person_edits.quotable_texts(memory)
+    for name, text in texts.items():
+        start = text.find(evidence)
+        if start >= 0:
+            quote = Quote(name, start, start + len(evidence), evidence)
+            break
+    else:
+        raise errors.Invalid(
+            errors={"evidence": ["The memory has no such words; quote it verbatim."]}
+        )
+    return {"memory_id": memory.pk, "sources": texts, "evidence": (quote,)}
+
+
+def describe(call: ToolCall, delta: PlaybookDelta) -> Mapping[str, Any]:
+    failed = [gate["message"] for gate in delta.gates if gate["verdict"] == "fail"]
+    return {
+        "delta_id": str(delta.pk),
+        "status": delta.status,
+        "url": call.page_url("console:inbox_card", delta.pk),
+        "reason": delta.review_note or " ".join(failed),
+    }
+
+
+TOOL = ServedTool(
+    name="propose_rule",
+    title="Propose a rule",
+    description="Propose a rule for all agents; it waits in the inbox for a person.",
+    arguments=ProposeRuleArguments,
+    answer=ProposeRuleAnswer,
+    run=run,
+    role=Role.WRITER,
+)
