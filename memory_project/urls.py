@@ -16,7 +16,6 @@ urlpatterns = [
     path("metrics", views.MetricsView.as_view()),
     path("api/schema", views.SchemaView.as_view(), name="schema"),
     path("api/docs", views.DocsView.as_view()),
-    path("", include("mcp_server.urls")),
     # The name of a project may have slashes, so `projects/{id}/indexing` of the memories
     # comes before `projects/{id}`.
     path("api/v1/", include("memories.urls")),

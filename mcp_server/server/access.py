@@ -68,7 +68,7 @@ def _named_project(request: HttpRequest, caller: Caller) -> str:
     named = str(match.kwargs.get("project", "")) if match else ""
     if named:
         return named
-    if len(caller.roles) != 1:
+    if len(caller.roles) != 1 or caller.everywhere:
         raise ProjectUnnamed
     return str(next(iter(caller.roles)))
 

@@ -22,7 +22,7 @@ META_KEY = "agent-memory/idempotency-key"
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class McpCall:
     """A call with valid arguments; `sent` is what the client sent."""
 
     tool: str
@@ -69,7 +69,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class ToolAnswer:
+class McpAnswer:
     """The data of an answer, and a short text for people that says the same."""
 
     data: Mapping[str, Any]

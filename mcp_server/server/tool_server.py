@@ -21,8 +21,8 @@ from common.caller import Role
 from mcp_server.server.access import access_of
 from mcp_server.server.json_schema import input_schema, output_schema
 from mcp_server.server.tool_call import (
-    ToolAnswer,
-    ToolCall,
+    McpAnswer,
+    McpCall,
     idempotency_key_of,
     read_params,
 )
@@ -42,7 +42,7 @@ class ServedTool:
     description: str
     arguments: type[serializers.Serializer[Any]]
     answer: type[serializers.Serializer[Any]]
-    run: Callable[[ToolCall], ToolAnswer]
+    run: Callable[[McpCall], McpAnswer]
     role: Role = Role.VIEWER
     is_destructive: bool = False
     is_idempotent: bool = False
@@ -136,7 +136,7 @@ class ToolServer(MCPServer):
         return self._result(request, request_id, result), "ok"
 
 
-def call_of(served: ServedTool, request: HttpRequest) -> ToolCall:
+def call_of(served: ServedTool, request: HttpRequest) -> McpCall:
     """Return the call with valid arguments, whose secrets are masked as at REST."""
     access, params = access_of(request), read_params(request)
     access.caller.require(served.role, access.project.pk)
@@ -144,7 +144,7 @@ def call_of(served: ServedTool, request: HttpRequest) -> ToolCall:
     arguments = sent
     if not served.guards_secrets:
         arguments, _ = secret_policy.guard(access.project.options.secrets, sent)
-    return ToolCall(
+    return McpCall(
         tool=served.name,
         request=request,
         caller=access.caller,

@@ -14,7 +14,7 @@ from ace.reflect import lesson_requests
 from common.api.serializers import NullIsAbsent, validate
 from common.caller import Role
 from common.text.quote import MAX_READ, json_string
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 
 TO_TOOL = "`text` with this `observation_id` to the tool propose_rule."
@@ -68,7 +68,7 @@ class CompleteTaskAnswer(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     fields = dict(call.arguments)
     fields["project_id"] = str(call.project.pk)
     if "cited" in fields:
@@ -77,7 +77,7 @@ def run(call: ToolCall) -> ToolAnswer:
     task = feedback_source.accept(data, call.project, call.caller)
     finished = runs.complete(call.project, task, call.caller, identity=call.identity)
     answer = describe(finished)
-    return ToolAnswer(answer, write_text(answer))
+    return McpAnswer(answer, write_text(answer))
 
 
 def describe(finished: AceRun) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from common import replicas
 from common.api.serializers import NullIsAbsent
 from context import task_context
 from context.task_context import AtHand
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from memories import scopes
 from memories.read.recalls import note_recalled
@@ -42,7 +42,7 @@ class ContextAnswer(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     data, caller, project = call.arguments, call.caller, call.project
     found = replicas.read_from_replica(
         lambda: task_context.for_task(
@@ -66,7 +66,7 @@ def run(call: ToolCall) -> ToolAnswer:
         "omitted": found.omitted,
         "notes": found.notes,
     }
-    return ToolAnswer(answer, found.text or "Nothing fits the budget.")
+    return McpAnswer(answer, found.text or "Nothing fits the budget.")
 
 
 TOOL = ServedTool(

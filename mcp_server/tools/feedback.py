@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from common.api.serializers import NullIsAbsent
 from common.caller import Role
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from mcp_server.tools.named_rule import find_rule
 from playbook.learning import given_votes
@@ -28,14 +28,14 @@ class FeedbackAnswer(serializers.Serializer[Any]):
     harmful = serializers.IntegerField()
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     entry = find_rule(call, call.arguments["id"])
     answer = call.run_once(lambda: vote(call, entry))
     counts = f"helpful={answer['helpful']} harmful={answer['harmful']}"
-    return ToolAnswer(answer, f"Noted for {answer['label']}: {counts}.")
+    return McpAnswer(answer, f"Noted for {answer['label']}: {counts}.")
 
 
-def vote(call: ToolCall, entry: PlaybookEntry) -> Mapping[str, Any]:
+def vote(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:
     data = call.arguments
     given_votes.vote(entry, data["vote"], call.caller, note=data["note"])
     entry.refresh_from_db(fields=["helpful", "harmful"])

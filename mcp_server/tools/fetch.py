@@ -14,7 +14,7 @@ from common.text import prompt_injection
 from common.text.quote import json_value, safe_line, visible_text
 from conversations.models import Message
 from inference import tokens
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from mcp_server.tools.search import MAX_TITLE, NOTICE, compact_json, memory_title
 from memories.models import Memory
@@ -71,7 +71,7 @@ class FetchAnswer(serializers.Serializer[Any]):
     metadata = serializers.DictField(required=False)
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     wanted = list(dict.fromkeys(call.arguments.get("ids") or [call.arguments["id"]]))
     found = replicas.read_from_replica(lambda: find(call, wanted))
     record_rules(call, found)
@@ -81,7 +81,7 @@ def run(call: ToolCall) -> ToolAnswer:
                 f"There is no memory, rule or message {wanted[0]!r} in this project."
             )
         answer: dict[str, Any] = {"notice": NOTICE, **found[wanted[0]]}
-        return ToolAnswer(answer, compact_json(answer))
+        return McpAnswer(answer, compact_json(answer))
     documents = [found[name] for name in wanted if name in found]
     given = documents[: count_that_fit(documents)]
     answer = {
@@ -90,7 +90,7 @@ def run(call: ToolCall) -> ToolAnswer:
         "missing_ids": [name for name in wanted if name not in found],
         "left_out_ids": [each["id"] for each in documents[len(given) :]],
     }
-    return ToolAnswer(answer, compact_json(answer))
+    return McpAnswer(answer, compact_json(answer))
 
 
 def count_that_fit(documents: Sequence[Document]) -> int:
@@ -102,7 +102,7 @@ def count_that_fit(documents: Sequence[Document]) -> int:
     return len(documents)
 
 
-def find(call: ToolCall, wanted: Sequence[str]) -> dict[str, Document]:
+def find(call: McpCall, wanted: Sequence[str]) -> dict[str, Document]:
     """Return the documents that the caller may read, by the id or label that names them."""
     ids = {pk: name for name in wanted if (pk := parse_id(name))}
     labels = [name for name in wanted if not parse_id(name)]
@@ -116,22 +116,20 @@ def find(call: ToolCall, wanted: Sequence[str]) -> dict[str, Document]:
     return found
 
 
-def find_memories(
-    call: ToolCall, ids: Sequence[uuid.UUID]
-) -> dict[uuid.UUID, Document]:
+def find_memories(call: McpCall, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Document]:
     rows = retrieve.find_memories(ids, call.project, call.caller)
     return {memory.pk: describe_memory(call, memory) for memory in rows}
 
 
 def find_rules(
-    call: ToolCall, ids: Sequence[uuid.UUID], labels: Sequence[str]
+    call: McpCall, ids: Sequence[uuid.UUID], labels: Sequence[str]
 ) -> list[PlaybookEntry]:
     rows = PlaybookEntry.objects.visible_to(call.caller).filter(project=call.project)
     named = rows.filter(pk__in=ids) | rows.filter(label__in=labels)
     return list(entry_list.with_details(named, call.caller))
 
 
-def describe_memory(call: ToolCall, memory: Memory) -> Document:
+def describe_memory(call: McpCall, memory: Memory) -> Document:
     texts = [memory.content]
     if memory.kind == Memory.Kind.FACT:
         texts.insert(0, f"{memory.key} = {json_value(memory.value, MAX_VALUE)}")
@@ -154,7 +152,7 @@ def describe_memory(call: ToolCall, memory: Memory) -> Document:
     return document(str(memory.pk), title, text, url, metadata)
 
 
-def describe_rule(call: ToolCall, entry: PlaybookEntry) -> Document:
+def describe_rule(call: McpCall, entry: PlaybookEntry) -> Document:
     note = freshness.doubt_note(
         entry.content,
         is_contested=entry_list.is_contested(entry),
@@ -174,7 +172,7 @@ def describe_rule(call: ToolCall, entry: PlaybookEntry) -> Document:
     return document(str(entry.pk), title, entry.content, url, metadata)
 
 
-def describe_message(call: ToolCall, message: Message) -> Document:
+def describe_message(call: McpCall, message: Message) -> Document:
     metadata = {
         "kind": "message",
         "role": message.role,
@@ -190,11 +188,16 @@ def describe_message(call: ToolCall, message: Message) -> Document:
 def document(
     pk: str, title: str, text: str, url: str, metadata: dict[str, Any]
 ) -> Document:
-    shown = prompt_injection.defuse(visible_text(text))
+    shown = shown_text(text)
     return {"id": pk, "title": title, "text": shown, "url": url, "metadata": metadata}
 
 
-def record_rules(call: ToolCall, found: dict[str, Document]) -> None:
+def shown_text(text: str) -> str:
+    """Return a whole text as data: its lines stay, and its orders are defused."""
+    return prompt_injection.defuse(visible_text(text))
+
+
+def record_rules(call: McpCall, found: dict[str, Document]) -> None:
     """Record the rules that the agent was given; only on these it may vote."""
     is_rule = [each for each in found.values() if each["metadata"]["kind"] == "rule"]
     exposures.record(

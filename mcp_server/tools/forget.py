@@ -10,7 +10,7 @@ from rest_framework import serializers
 from common import errors
 from common.api.serializers import NullIsAbsent
 from common.caller import Role
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from mcp_server.tools.named_rule import find_rule
 from memories.lifecycle import delete
@@ -40,24 +40,24 @@ class ForgetAnswer(serializers.Serializer[Any]):
     url = serializers.CharField(required=False)
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     memory = find_memory(call)
     if memory:
         answer = call.run_once(lambda: forget(call, memory))
-        return ToolAnswer(answer, "Forgotten; a person can restore it.")
+        return McpAnswer(answer, "Forgotten; a person can restore it.")
     entry = find_rule(call, call.arguments["id"])
     answer = call.run_once(lambda: propose_removal(call, entry))
     text = f"A rule is deleted by a person: {answer['status']}, {answer['url']}"
-    return ToolAnswer(answer, text)
+    return McpAnswer(answer, text)
 
 
-def find_memory(call: ToolCall) -> Memory | None:
+def find_memory(call: McpCall) -> Memory | None:
     rows = Memory.objects.visible_to(call.caller, call.project).readable().light()
     memory: Memory | None = rows.filter(pk=parse_id(call.arguments["id"])).first()
     return memory
 
 
-def forget(call: ToolCall, memory: Memory) -> Mapping[str, Any]:
+def forget(call: McpCall, memory: Memory) -> Mapping[str, Any]:
     caller = call.caller
     if not is_own(memory, caller) and not caller.may(Role.CURATOR, call.project.pk):
         url = call.page_url("admin:memories_memory_change", memory.pk)
@@ -68,7 +68,7 @@ def forget(call: ToolCall, memory: Memory) -> Mapping[str, Any]:
     return {"id": str(memory.pk), "status": "forgotten"}
 
 
-def propose_removal(call: ToolCall, entry: PlaybookEntry) -> Mapping[str, Any]:
+def propose_removal(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:
     proposal = person_edits.person_proposal(
         Operation.DELETE,
         {},

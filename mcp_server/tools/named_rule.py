@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from common import errors
-from mcp_server.server.tool_call import ToolCall
+from mcp_server.server.tool_call import McpCall
 from playbook.models import PlaybookEntry
 from projects.project_lookup import parse_id
 
 
-def find_rule(call: ToolCall, name: str) -> PlaybookEntry:
+def find_rule(call: McpCall, name: str) -> PlaybookEntry:
     """Return the rule; raise NotFound if the project has none that the caller may see."""
     rows = PlaybookEntry.objects.visible_to(call.caller).filter(project=call.project)
     pk = parse_id(name)

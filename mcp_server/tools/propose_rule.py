@@ -10,7 +10,7 @@ from rest_framework import serializers
 from common import errors
 from common.api.serializers import NullIsAbsent
 from common.caller import Role
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from memories import scopes
 from memories.models import Memory
@@ -58,7 +58,7 @@ class ProposeRuleAnswer(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     answer = call.replay()
     if answer is None:
         person_edits.refuse_unknown_category(
@@ -70,10 +70,10 @@ def run(call: ToolCall) -> ToolAnswer:
         submit = observed_lesson.submit if is_observed else submission.submit
         answer = call.run_once(lambda: describe(call, submit(prepared)[0]))
     lines = [f"The proposal is {answer['status']}: {answer['url']}", answer["reason"]]
-    return ToolAnswer(answer, "\n".join(filter(None, lines)))
+    return McpAnswer(answer, "\n".join(filter(None, lines)))
 
 
-def proposal_of(call: ToolCall) -> Proposal:
+def proposal_of(call: McpCall) -> Proposal:
     data, caller = call.arguments, call.caller
     if "observation_id" in data:
         fields = observed_lesson.proposal_fields(
@@ -91,7 +91,7 @@ def proposal_of(call: ToolCall) -> Proposal:
     )
 
 
-def evidence_memory(call: ToolCall) -> Memory:
+def evidence_memory(call: McpCall) -> Memory:
     """Return the memory that the evidence quotes; without one, store the evidence itself."""
     data, caller, project = call.arguments, call.caller, call.project
     if "memory_id" in data:
@@ -127,7 +127,7 @@ def quote_fields(memory: Memory, evidence: str) -> dict[str, Any]:
     return {"memory_id": memory.pk, "sources": texts, "evidence": (quote,)}
 
 
-def describe(call: ToolCall, delta: PlaybookDelta) -> Mapping[str, Any]:
+def describe(call: McpCall, delta: PlaybookDelta) -> Mapping[str, Any]:
     failed = [gate["message"] for gate in delta.gates if gate["verdict"] == "fail"]
     return {
         "delta_id": str(delta.pk),

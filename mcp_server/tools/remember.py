@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from common.api.serializers import NullIsAbsent, validate
 from common.caller import Role
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from memories import scopes
 from memories.models import Memory
@@ -52,16 +52,16 @@ class RememberAnswer(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     answer = call.replay()
     if answer is None:
         prepared = write.prepare(call.project, [draft_of(call)], call.caller)
         answer = call.run_once(lambda: describe(write.commit(prepared)[0]))
     lines = [TEXTS[answer["status"]].format(**answer), *answer["notes"]]
-    return ToolAnswer(answer, "\n".join(lines))
+    return McpAnswer(answer, "\n".join(lines))
 
 
-def draft_of(call: ToolCall) -> write.Draft:
+def draft_of(call: McpCall) -> write.Draft:
     """Return the draft of a note, or of a fact if a key is given.
 
     A key that is bound to a user writes in the scope of that user, as a finished task does.

@@ -17,7 +17,7 @@ from conversations import stores
 from conversations.session_search import search as session_search
 from conversations.session_search.search import SearchFilters, SessionSearch
 from inference import tokens
-from mcp_server.server.tool_call import ToolAnswer, ToolCall
+from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from memories import scopes
 from memories.models import Memory
@@ -61,7 +61,7 @@ class SearchArguments(NullIsAbsent):
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
 
 
-class SearchResult(serializers.Serializer[Any]):
+class FoundDocument(serializers.Serializer[Any]):
     id = serializers.CharField()
     title = serializers.CharField()
     url = serializers.CharField()
@@ -69,12 +69,12 @@ class SearchResult(serializers.Serializer[Any]):
 
 
 class SearchResults(serializers.Serializer[Any]):
-    results = SearchResult(many=True)
+    results = FoundDocument(many=True)
     notice = serializers.CharField()
     notes = serializers.ListField(child=serializers.CharField(), required=False)
 
 
-def run(call: ToolCall) -> ToolAnswer:
+def run(call: McpCall) -> McpAnswer:
     data = call.arguments
     found, notes = [], []
     for place in dict.fromkeys(places_of(data)):
@@ -84,7 +84,7 @@ def run(call: ToolCall) -> ToolAnswer:
     # The scores of two places cannot be compared, so the best of each come first.
     in_turn = chain.from_iterable(zip_longest(*found))
     answer = fit([each for each in in_turn if each][: data["limit"]], notes)
-    return ToolAnswer(answer, compact_json(answer))
+    return McpAnswer(answer, compact_json(answer))
 
 
 def places_of(data: Mapping[str, Any]) -> list[str]:
@@ -113,7 +113,7 @@ def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def search_memories(call: ToolCall) -> tuple[list[Result], tuple[str, ...]]:
+def search_memories(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
     data, caller, project = call.arguments, call.caller, call.project
     request = memory_search.MemorySearch(
         query=data["query"],
@@ -130,7 +130,7 @@ def search_memories(call: ToolCall) -> tuple[list[Result], tuple[str, ...]]:
     return [memory_result(call, hit) for hit in found.hits], found.notes
 
 
-def memory_result(call: ToolCall, hit: memory_search.MemoryHit) -> Result:
+def memory_result(call: McpCall, hit: memory_search.MemoryHit) -> Result:
     memory = hit.memory
     # A snippet is HTML: the words of the query are marked, and all others are escaped.
     text = hit.snippet.replace("<mark>", "").replace("</mark>", "")
@@ -147,7 +147,7 @@ def memory_title(memory: Memory) -> str:
     return safe_line(f"[{memory.kind}] {subject}", MAX_TITLE)
 
 
-def search_rules(call: ToolCall) -> tuple[list[Result], tuple[str, ...]]:
+def search_rules(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
     data, caller, project = call.arguments, call.caller, call.project
     rows = entry_list.find(project, EntryFilters(), caller)
     ranking = entry_list.rank(project, rows, data["query"])
@@ -173,7 +173,7 @@ def search_rules(call: ToolCall) -> tuple[list[Result], tuple[str, ...]]:
     return results, ranking.notes
 
 
-def search_messages(call: ToolCall) -> tuple[list[Result], tuple[str, ...]]:
+def search_messages(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
     data, caller, project = call.arguments, call.caller, call.project
     stores.require(project, caller, "searcher")
     request = SessionSearch(
@@ -191,7 +191,7 @@ def search_messages(call: ToolCall) -> tuple[list[Result], tuple[str, ...]]:
 
 
 def message_results(
-    call: ToolCall, hits: list[session_search.SessionHit]
+    call: McpCall, hits: list[session_search.SessionHit]
 ) -> Iterator[Result]:
     for hit in hits:
         yield {

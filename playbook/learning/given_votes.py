@@ -14,7 +14,7 @@ from playbook.history.votes import Vote, VoteKind
 from playbook.models import Exposure, PlaybookChange, PlaybookEntry
 
 
-class NotGiven(errors.StateConflict):
+class UnseenRule(errors.StateConflict):
     """Your key was not given this rule; read it with `context` or `fetch` before you vote."""
 
     code = "not_given"
@@ -36,7 +36,7 @@ def vote(entry: PlaybookEntry, kind: VoteKind, caller: Caller, *, note: str) -> 
     given = Exposure.objects.filter(entry=entry, key_id__in=keys.values("pk"))
     last = given.order_by("-pk").values_list("at", flat=True).first()
     if last is None:
-        raise NotGiven
+        raise UnseenRule
     if _has_voted(entry, [caller.name, *keys.caller_names()], last):
         raise AlreadyVoted
     votes.record(

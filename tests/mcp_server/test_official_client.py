@@ -22,7 +22,9 @@ TASK = {"goal": "Deploy the harbour", "result": "Deployed", "outcome": "success"
 
 
 @pytest.fixture
-def url_and_key(live_server, project):
+def url_and_key(live_server, project, alice_api):
+    body = {"project_id": str(project.pk), "content": "Lock the crane at night."}
+    alice_api.post("/api/v1/playbook/entries", body | {"category": "gotchas"})
     key, secret = ApiKey.new(name="agent", role=Role.WRITER)
     key.save()
     key.projects.set([project])
@@ -59,9 +61,11 @@ async def call_all(url, secret, version):
         stored = await call("remember", content="The harbour opens at high tide.")
         await call("search", query="When does the harbour open?")
         await call("fetch", id=stored["id"])
-        await call("context", task="Deploy the harbour")
+        given = await call("context", task="Lock the crane")
+        vote = {"vote": "helpful", "note": "It is locked."}
+        await call("feedback", id=given["rules"][0]["label"], **vote)
         proposed = await call("propose_rule", **RULE)
         await call("complete_task", **TASK)
         await call("forget", id=stored["id"], reason="It opens earlier now.")
         assert proposed["url"].startswith("http")
-        return listed, called | {"feedback"}
+        return listed, called

@@ -8,6 +8,7 @@ from tests.renderers import (
     pages_and_notices,
     playbook_texts,
     prompts,
+    tool_answers,
 )
 from tests.renderers.renderer import Renderer
 
@@ -17,4 +18,5 @@ RENDERERS: tuple[Renderer, ...] = (
     *playbook_texts.RENDERERS,
     *pages_and_notices.RENDERERS,
     *prompts.RENDERERS,
+    *tool_answers.RENDERERS,
 )
