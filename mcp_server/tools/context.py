@@ -8,13 +8,17 @@ from rest_framework import serializers
 
 from common import replicas
 from common.api.serializers import NullIsAbsent
+from common.text.memory_fence import fence
 from context import task_context
 from context.task_context import AtHand
+from inference import tokens
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from memories import scopes
 from memories.read.recalls import note_recalled
 from memories.serializers.fields import PathField
+
+FENCE_TOKENS = tokens.estimate(fence("")) + 1
 
 
 class ContextArguments(NullIsAbsent):
@@ -49,7 +53,7 @@ def run(call: McpCall) -> McpAnswer:
             project,
             data["task"],
             caller,
-            token_budget=data["token_budget"],
+            token_budget=data["token_budget"] - FENCE_TOKENS,
             at_hand=AtHand(
                 files=tuple(data.get("files", ())),
                 scopes=scopes.read_too(None, project, caller),
@@ -59,14 +63,16 @@ def run(call: McpCall) -> McpAnswer:
     memories = [item.hit.memory for item in found.memories]
     note_recalled(memories)
     rules = [{"id": str(r.entry.pk), "label": r.entry.label} for r in found.entries]
+    # A transcript that comes back is read without what is fenced.
+    text = fence(found.text)
     answer = {
-        "text": found.text,
+        "text": text,
         "rules": rules,
         "memory_ids": [str(memory.pk) for memory in memories],
         "omitted": found.omitted,
         "notes": found.notes,
     }
-    return McpAnswer(answer, found.text or "Nothing fits the budget.")
+    return McpAnswer(answer, text)
 
 
 TOOL = ServedTool(
