@@ -87,7 +87,7 @@ def _say(
     repairs: Sequence[ObservedRepair],
 ) -> str:
     """Return what cured a failure, or "" if that may not be said or says nothing."""
-    reason = silence.find_reason(project, cure, words)
+    reason = silence.find_reason(project, cure, words, is_vouched_for=False)
     if words.kind == FailureKind.LINT:
         kinds = _count_edits(repairs)
         has_example = reason is None and words.worked and "\n" not in words.worked
