@@ -203,6 +203,8 @@ def _connect(
     before = connections.find(wish.folder, known)
     kept = before if before and _is_same(before, wish) else None
     found = _key_of(kept) if kept and not key else None
+    if not (found or key or as_json):
+        say("The checkout of the service makes a key; this takes some seconds.")
     found = found or keys.obtain(
         wish.server,
         key,

@@ -18,6 +18,7 @@ from agent_memory import (
     connect,
     connections,
     exchange,
+    hook,
     hook_log,
     keys,
     settings_edit,
@@ -78,7 +79,7 @@ def examine(folder: Path) -> Iterator[DoctorLine]:
         yield DoctorLine(
             "connection",
             "fault",
-            f"{folder} is not connected.",
+            f"{folder.resolve()} is not connected.",
             "Run `am connect` here.",
         )
         return
@@ -231,16 +232,11 @@ def check_harness(
 def try_hook(
     harness: CodingAgent, target: settings_edit.Target, folder: Path
 ) -> DoctorLine:
-    """Run the command that the harness's settings have, with an event that stores nothing."""
+    """Run the command that the harness's settings have, for what is no event of a session."""
     name = f"{harness.name} hook"
     before = len(hook_log.read_newest(1000))
-    payload = {
-        "session_id": "",
-        "cwd": str(folder.resolve()),
-        "hook_event_name": "am-doctor",
-        "prompt": "",
-    }
-    command = [*target.program.words, "hook", "prompt", "--harness", harness.name]
+    payload = {"cwd": str(folder.resolve())}
+    command = [*target.program.words, "hook", hook.CHECK, "--harness", harness.name]
     began = time.monotonic()
     try:
         done = subprocess.run(
@@ -356,7 +352,7 @@ def check_events(entry: Connection) -> Iterator[DoctorLine]:
             yield DoctorLine(
                 f"{name} events",
                 "ok",
-                f"{row['last_event']} at {row['last_at']}, {row['events']} in all",
+                f"{row['last_event']} at {row['last_at']}, {sum(row['events'].values())} in all",
             )
 
 

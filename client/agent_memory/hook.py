@@ -37,6 +37,8 @@ EVENTS = frozenset(
         "session-end",
     ]
 )
+# `am doctor` runs this one: it goes the whole way, and counts as no event of a session.
+CHECK = "check"
 # The agent reads no answer to these, and a harness gives them as little as 1.5 s together.
 BACKGROUND = frozenset(["pre-compact", "stop", "session-end"])
 GIVEN_HEADER = "x-given-files"
@@ -129,7 +131,7 @@ def _note(harness: str, name: str, error: Exception) -> None:
 
 def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> str:
     """Return what the harness reads on stdout."""
-    if name not in EVENTS:
+    if name not in EVENTS | {CHECK}:
         raise ValueError(
             f"there is no event {name!r}; known are {', '.join(sorted(EVENTS))}"
         )
@@ -141,14 +143,19 @@ def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> st
     connection = connections.find(event.folder, connections.read())
     if connection is None or (name in BACKGROUND and connection.is_read_only):
         return NOTHING
+    if name == CHECK:
+        ask_status(connection)
+        return NOTHING
     if name in BACKGROUND and not is_detached:
         detach(event, text)
         return NOTHING
-    if is_detached:
+    if not is_detached:
+        return answer_event(connection, event, limit=LIMIT)
+    try:
         send_transcript(connection, event)
-    return answer_event(
-        connection, event, limit=BACKGROUND_LIMIT if is_detached else LIMIT
-    )
+    finally:  # the end of a session is told also if its transcript is refused
+        answer_event(connection, event, limit=BACKGROUND_LIMIT)
+    return NOTHING
 
 
 def answer_event(connection: Connection, event: Event, *, limit: float) -> str:
@@ -171,6 +178,16 @@ def answer_event(connection: Connection, event: Event, *, limit: float) -> str:
     if GIVEN_HEADER in headers:
         keep_given_files(connection, json.loads(headers[GIVEN_HEADER]))
     return json.dumps(answer.data) if isinstance(answer.data, dict) else NOTHING
+
+
+def ask_status(connection: Connection) -> None:
+    """Ask for something small; raises if the server does not answer or refuses the key."""
+    from agent_memory import exchange
+
+    query = {"project_id": connection.project_id}
+    path = "/hooks/status"
+    answer = exchange.send(connection, "GET", path, query=query, timeout=LIMIT)
+    exchange.require_success(answer)
 
 
 def describe_place(connection: Connection, event: Event) -> dict[str, Any]:

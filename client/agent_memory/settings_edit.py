@@ -129,7 +129,8 @@ def insert_into(
         first = empty_settings(harness)
         text += first
         snippets.append(first)
-    for entry in entries:
+    # Each is put before the others, so the last one comes first.
+    for entry in reversed(entries):
         edit = jsonc.put(text, entry.keys, entry.value, is_element=entry.is_element)
         text = edit.text
         snippets.append(edit.snippet)

@@ -250,7 +250,7 @@ class TestDoctor:
                 "agent_id": "",
                 "last_event": "stop",
                 "last_at": "now",
-                "events": 3,
+                "events": {"stop": 3},
             }
         ]
 
@@ -269,6 +269,13 @@ class TestDoctor:
             "claude-code hook",
         } <= set(found)
         assert "agent-memory answers" in found["claude-code mcp"]["detail"]
+
+    def test_it_sends_no_event_of_a_session(self, am, connected):
+        self.findings(am)
+
+        assert not any(
+            path.startswith("/hooks") for path in requests_of(connected, "POST")
+        )
 
     def test_a_folder_that_is_not_connected_is_told_to_connect(self, am):
         code, found, _ = self.findings(am)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import agent_memory
 import pytest
-from agent_memory import connections, hook, hook_log
+from agent_memory import connections, exchange, hook, hook_log
 from agent_memory.connections import Connection, Connections
 from agent_memory.repository import find_repository
 
@@ -339,6 +339,20 @@ class TestTranscripts:
             "/api/v1/sessions/01a218af/transcript",
             "/hooks/codex",
         ]
+
+    def test_the_end_is_told_also_if_the_transcript_is_refused(
+        self, connection, server, codex_start, file
+    ):
+        server.answer = lambda method, path, *_: (
+            413 if "transcript" in path else 200,
+            {},
+            {},
+        )
+
+        with pytest.raises(exchange.ExchangeError, match="413"):
+            self.stop(codex_start, file)
+
+        assert server.requests[-1][1].startswith("/hooks/codex")
 
 
 class TestConnections:
