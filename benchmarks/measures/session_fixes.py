@@ -8,8 +8,10 @@ judge: `benchmarks.datasets.session_failures` says what failed before, and what 
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -37,9 +39,10 @@ from benchmarks.datasets.session_failures.session_calls import (
     read_sessions,
 )
 from benchmarks.fixtures import temp_project
-from benchmarks.measures import session_context
+from benchmarks.measures import session_context, session_pushes
 from benchmarks.measures.context_sheet import ContextSheet
 from benchmarks.measures.session_context import SessionContext
+from benchmarks.measures.session_pushes import SessionPushes
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report.progress_bar import ProgressBar
 from benchmarks.report.text_table import align_columns
@@ -60,13 +63,6 @@ SETTINGS = {
     "secrets": "mask",
     "policy": "assisted",
 }
-# What is given at other moments: no part of the product gives it yet.
-NOT_BUILT = (
-    "given_at_prompt",
-    "given_at_start",
-    "told_known_at_start",
-    "prompts_pushed",
-)
 AGENT = "coder"
 
 
@@ -90,11 +86,19 @@ class AskedFailure:
     then: list[str]
 
 
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--plot", type=Path, help="draw what the sessions already knew to this file"
+    )
+
+
 def run(options: BenchmarkOptions) -> dict[str, Any]:
     done = replay(options, "sessions")
+    if plot := options.extra["plot"]:
+        plot.write_text(session_pushes.draw(done.pushes), encoding="utf-8")
     return {
-        **dict.fromkeys(NOT_BUILT),
         **done.context,
+        **done.pushes,
         "sessions": done.sessions,
         "tasks": done.tasks,
         "cpu_seconds": round(done.cpu_seconds, 1),
@@ -107,13 +111,16 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ReplayedSessions:
-    """What a replay measured; `context` is what the sessions were given at their start."""
+    """What a replay measured; `context` is what the sessions were given at their start, and `pushes` what
+    hooks gave.
+    """
 
     sessions: int
     tasks: int
     cpu_seconds: float
     asked: list[AskedFailure]
     context: dict[str, Any]
+    pushes: dict[str, Any]
     sheet: ContextSheet | None
 
 
@@ -143,8 +150,15 @@ def replay(
                 sheet.ask(project, session, going.caller)
             going.add_session(number, session)
         context = going.context.result()
+        pushes = going.pushes.result() if going.pushes else {}
     return ReplayedSessions(
-        len(sessions), going.tasks, going.cpu_seconds, going.asked, context, sheet
+        len(sessions),
+        going.tasks,
+        going.cpu_seconds,
+        going.asked,
+        context,
+        pushes,
+        sheet,
     )
 
 
@@ -155,7 +169,7 @@ class SessionReplay:
         self.project = project
         self.caller = _issue_key(project)
         self.context = SessionContext(project, self.caller)
-        self._asks = asks
+        self.pushes = SessionPushes(project, self.caller) if asks else None
         self.asked: list[AskedFailure] = []
         self.tasks = 0
         self.cpu_seconds = 0.0
@@ -164,12 +178,17 @@ class SessionReplay:
     def add_session(self, number: int, session: RecordedSession) -> None:
         failures = self._history.replay(number, session)
         self.context.begin(number, session, failures)
+        if self.pushes:
+            self.pushes.begin(session)
         for task in range(len(session.tasks)):
             calls = session.calls_of(task)
             self.context.ask_in_session(session, task)
+            if self.pushes:
+                self.pushes.prompt(session, task)
             for failure in failures:
-                if self._asks and failure.call.task == task:
+                if self.pushes and failure.call.task == task:
                     self.asked.append(self._ask(session, failure))
+                    self.pushes.failure(session, failure)
             if calls:
                 self._complete(session, task, calls)
         self.context.end(session)
@@ -316,6 +335,7 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
     )
     yield align_columns(session_context.table(result))
     yield from session_context.remarks(result)
+    yield from session_pushes.remarks(result)
     for each in result["said"][:MAX_LISTED]:
         mark = "then worked" if each["was_said_right"] else "something else worked"
         yield f"\n{each['session']}, {each['kind']}, {mark}: {_line(each['command'])}"

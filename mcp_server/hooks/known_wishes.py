@@ -86,7 +86,9 @@ def _write(
         return []
     if unsafe_phrases.find_phrases(quote, hosts):
         return []
+    return [GivenLine(Push.PushKind.WISH, str(delta.pk), write_text(quote, days))]
+
+
+def write_text(quote: str, days: Iterable[date]) -> str:
     asked = " and ".join(f"{day:%Y-%m-%d}" for day in days)
-    words = json_string(quote, MAX_QUOTE)
-    text = f"- asked on {asked}: {words}; waits in the inbox"
-    return [GivenLine(Push.PushKind.WISH, str(delta.pk), text)]
+    return f"- asked on {asked}: {json_string(quote, MAX_QUOTE)}; waits in the inbox"

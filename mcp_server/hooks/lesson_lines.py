@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from django.db.models import Q
+
+from ace.models import AceRun
 from common.caller import Caller
 from context import memory_lines
+from context.memory_lines import MemoryLine
 from mcp_server.hooks import branch_files
 from mcp_server.hooks.branch_files import BranchFiles
 from mcp_server.hooks.given_line import GivenLine
@@ -22,27 +26,45 @@ MAX_LESSONS = 12  # memories that are read, the newest first
 
 
 def find_newest(
-    project: Project, caller: Caller, files: BranchFiles, *, said: Sequence[str]
+    project: Project,
+    caller: Caller,
+    files: BranchFiles,
+    *,
+    session: str,
+    said: Sequence[str],
 ) -> list[GivenLine]:
-    """Return the newest memories that have a lesson which `said` does not say."""
+    """Return the newest memories that teach something which `said` does not say.
+
+    An episode teaches by its lessons. What the session did itself is left out.
+    """
     own = scopes.read_too(None, project, caller)
     rows = readable_rows(
         project, None, Filters(kinds=KINDS), caller, shared=False, extra=own
     )
-    newest = rows.exclude(lessons="").order_by("-pk").in_full()[:MAX_LESSONS]
-    return write(newest, files, said=said)
+    teaching = ~Q(kind=Memory.Kind.EPISODE) | ~Q(lessons="")
+    newest = rows.filter(teaching).order_by("-pk").in_full()[:MAX_LESSONS]
+    lines = memory_lines.build(leave_out_own(newest, session), said)
+    return write([line for line in lines if line.happened], files)
 
 
-def write(
-    memories: Iterable[Memory], files: BranchFiles, *, said: Sequence[str]
-) -> list[GivenLine]:
-    """Return the lines of memories that say something new.
+def leave_out_own(memories: Iterable[Memory], session: str) -> list[Memory]:
+    """Leave out the memories of the tasks of a session: who is in it knows them."""
+    found = list(memories)
+    if not session:
+        return found
+    runs = AceRun.objects.filter(memory__in=found, request__session_id=session)
+    own = set(runs.order_by().values_list("memory_id", flat=True))
+    return [memory for memory in found if memory.pk not in own]
+
+
+def write(lines: Sequence[MemoryLine], files: BranchFiles) -> list[GivenLine]:
+    """Return the lines of memories as a hook gives them.
 
     A memory of a file that is gone on the agent's branch is left out, and one of a file
     that has changed there is marked.
     """
-    lines = memory_lines.mark_contradictions(memory_lines.build(memories, said))
-    states = [branch_files.of_memory(line.memory, files) for line in lines]
+    marked = memory_lines.mark_contradictions(lines)
+    states = [branch_files.of_memory(line.memory, files) for line in marked]
     return [
         GivenLine(
             Push.PushKind.MEMORY,
@@ -50,6 +72,6 @@ def write(
             replace(line, changed=state.changed).text,
             tuple(sorted(state.paths)),
         )
-        for line, state in zip(lines, states, strict=True)
+        for line, state in zip(marked, states, strict=True)
         if not state.gone
     ]

@@ -66,7 +66,12 @@ def _write(entry: PlaybookEntry, state: AnchorState) -> GivenLine:
         is_contested=entry_list.is_contested(entry),
         files=sorted({*freshness.changed_files(entry), *state.changed}),
     )
-    text = f"- [{entry.label}] {json_string(entry.content, MAX_RULE)}{mark}"
+    text = write_text(entry.label, entry.content, mark)
     return GivenLine(
         Push.PushKind.RULE, str(entry.pk), text, tuple(sorted(state.paths))
     )
+
+
+def write_text(label: str, content: str, mark: str) -> str:
+    """Return the line of a rule; `mark` is a note of doubt, or an empty text."""
+    return f"- [{label}] {json_string(content, MAX_RULE)}{mark}"

@@ -23,9 +23,9 @@ def folder(tmp_path):
 
 @pytest.fixture
 def benchmark(tmp_path):
-    def run():
+    def run(*more):
         out, numbers = StringIO(), tmp_path / "numbers.json"
-        options = ["--in-place", f"--data={tmp_path}", f"--json={numbers}"]
+        options = ["--in-place", f"--data={tmp_path}", f"--json={numbers}", *more]
         call_command("benchmark", "sessions", *options, stdout=out)
         return json.loads(numbers.read_text()), out.getvalue()
 
@@ -36,7 +36,7 @@ def of_the_project(numbers):
     return next(c for c in numbers["classes"] if c["class"] == "of the project")
 
 
-def test_a_fix_is_known_after_one_session_and_said_after_two(benchmark, folder):
+def test_a_fix_of_the_person_s_own_is_said_after_one_session(benchmark, folder):
     for number in range(3):
         write_session(folder, f"00{number}", "What changed?", [FAILED, CURED])
 
@@ -44,7 +44,7 @@ def test_a_fix_is_known_after_one_session_and_said_after_two(benchmark, folder):
 
     total = of_the_project(numbers)
     assert (total["failures"], total["came_back"], total["known"]) == (3, 2, 2)
-    assert (total["right"], total["said"], total["said_right"]) == (2, 1, 1)
+    assert (total["right"], total["said"], total["said_right"]) == (2, 2, 2)
     assert 'without "--stat" it then worked' in text
     assert not Project.objects.exists()
 
@@ -57,15 +57,22 @@ def test_another_repair_than_the_suggestion_is_not_right(benchmark, folder):
     numbers, _ = benchmark()
 
     total = of_the_project(numbers)
-    assert (total["known"], total["right"], total["said"]) == (1, 0, 0)
+    assert (total["known"], total["said"], total["said_right"]) == (1, 1, 0)
 
 
-def test_what_is_not_built_yet_is_null(benchmark, folder):
-    write_session(folder, "000", "What changed?", [FAILED, CURED])
+def test_it_counts_what_hooks_would_have_given(benchmark, folder, tmp_path):
+    prompt = "Please list the names of the changed files of the pull request"
+    for number in range(2):
+        write_session(folder, f"00{number}", prompt, [FAILED, CURED])
 
-    numbers, _ = benchmark()
+    numbers, text = benchmark(f"--plot={tmp_path / 'known.svg'}")
 
-    assert numbers["given_at_start"] is numbers["prompts_pushed"] is None
+    assert (numbers["failures_back"], numbers["given_at_failure"]) == (1, 1.0)
+    assert numbers["told_twice"] == 1
+    assert numbers["said_of_code_and_tests"] == 0
+    assert numbers["tokens_per_session"] > 0
+    assert "1 failures that came back 100% got their fix" in text
+    assert "failed in an earlier one" in (tmp_path / "known.svg").read_text()
 
 
 def test_a_folder_without_sessions_is_refused(benchmark):
