@@ -56,7 +56,7 @@ def _type(field: Any) -> dict[str, Any]:
     if isinstance(field, serializers.ChoiceField):
         return {"type": "string", "enum": list(field.choices)}
     if type(field) is serializers.JSONField:
-        return {}
+        return {"type": ["string", "number", "boolean", "object", "array"]}
     name = next((name for kind, name in TYPES if isinstance(field, kind)), "string")
     schema: dict[str, Any] = {"type": name}
     for key, limit in (("minimum", "min_value"), ("maximum", "max_value")):

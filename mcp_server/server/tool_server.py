@@ -33,8 +33,9 @@ from projects import secret_policy
 class ServedTool:
     """A tool as clients are told of it, and the function that it calls.
 
-    `role` is the lowest role that sees it. With `guards_secrets`, the function masks or
-    refuses the secrets in the arguments itself.
+    `role` is the lowest role that sees it. A tool of viewers only reads, unless it
+    `has_effects`. With `guards_secrets`, the function masks or refuses the secrets in the
+    arguments itself.
     """
 
     name: str
@@ -46,11 +47,12 @@ class ServedTool:
     role: Role = Role.VIEWER
     is_destructive: bool = False
     is_idempotent: bool = False
+    has_effects: bool = False
     guards_secrets: bool = False
 
     @property
     def is_read_only(self) -> bool:
-        return self.role == Role.VIEWER
+        return self.role == Role.VIEWER and not self.has_effects
 
     def is_permitted(self, request: HttpRequest) -> bool:
         access = access_of(request)

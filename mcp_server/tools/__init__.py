@@ -11,6 +11,7 @@ from mcp_server.tools import (
     feedback,
     fetch,
     forget,
+    hook,
     propose_rule,
     remember,
     search,
@@ -26,4 +27,5 @@ TOOLS = (
     complete_task.TOOL,
     feedback.TOOL,
     propose_rule.TOOL,
+    hook.TOOL,
 )

@@ -16,7 +16,7 @@ from memories.models import Memory
 from memories.serializers import drafts as draft_forms
 from memories.serializers.fields import PathField, TagsField
 from memories.store import write
-from memories.store.drafts import MAX_CONTENT, MAX_TITLE
+from memories.store.drafts import MAX_CONTENT, MAX_TITLE, Draft
 from memories.store.receipt import Receipt
 
 TEXTS = {
@@ -61,7 +61,7 @@ def run(call: McpCall) -> McpAnswer:
     return McpAnswer(answer, "\n".join(lines))
 
 
-def draft_of(call: McpCall) -> write.Draft:
+def draft_of(call: McpCall) -> Draft:
     """Return the draft of a note, or of a fact if a key is given.
 
     A key that is bound to a user writes in the scope of that user, as a finished task does.

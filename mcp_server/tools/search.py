@@ -36,7 +36,7 @@ PLACES = ("memories", "rules", "messages")
 # Filters that only memories have: with one of them, nothing else is searched by default.
 MEMORY_FILTERS = ("memory_types", "kinds", "tags", "file_paths")
 
-Result = dict[str, str]
+FoundItem = dict[str, str]
 
 
 class SearchArguments(NullIsAbsent):
@@ -76,7 +76,8 @@ class SearchResults(serializers.Serializer[Any]):
 
 def run(call: McpCall) -> McpAnswer:
     data = call.arguments
-    found, notes = [], []
+    found: list[list[FoundItem]] = []
+    notes: list[str] = []
     for place in dict.fromkeys(places_of(data)):
         results, more = SEARCHES[place](call)
         found.append(results)
@@ -94,7 +95,7 @@ def places_of(data: Mapping[str, Any]) -> list[str]:
     return ["memories"] if has_filter else ["memories", "rules"]
 
 
-def fit(results: list[Result], notes: list[str]) -> dict[str, Any]:
+def fit(results: list[FoundItem], notes: list[str]) -> dict[str, Any]:
     """Leave out the last results until the answer has fewer than MAX_TOKENS."""
     for count in range(len(results), -1, -1):
         left_out = len(results) - count
@@ -113,7 +114,7 @@ def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def search_memories(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
+def search_memories(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
     data, caller, project = call.arguments, call.caller, call.project
     request = memory_search.MemorySearch(
         query=data["query"],
@@ -130,7 +131,7 @@ def search_memories(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
     return [memory_result(call, hit) for hit in found.hits], found.notes
 
 
-def memory_result(call: McpCall, hit: memory_search.MemoryHit) -> Result:
+def memory_result(call: McpCall, hit: memory_search.MemoryHit) -> FoundItem:
     memory = hit.memory
     # A snippet is HTML: the words of the query are marked, and all others are escaped.
     text = hit.snippet.replace("<mark>", "").replace("</mark>", "")
@@ -147,7 +148,7 @@ def memory_title(memory: Memory) -> str:
     return safe_line(f"[{memory.kind}] {subject}", MAX_TITLE)
 
 
-def search_rules(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
+def search_rules(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
     data, caller, project = call.arguments, call.caller, call.project
     rows = entry_list.find(project, EntryFilters(), caller)
     ranking = entry_list.rank(project, rows, data["query"])
@@ -173,7 +174,7 @@ def search_rules(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
     return results, ranking.notes
 
 
-def search_messages(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
+def search_messages(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
     data, caller, project = call.arguments, call.caller, call.project
     stores.require(project, caller, "searcher")
     request = SessionSearch(
@@ -192,7 +193,7 @@ def search_messages(call: McpCall) -> tuple[list[Result], tuple[str, ...]]:
 
 def message_results(
     call: McpCall, hits: list[session_search.SessionHit]
-) -> Iterator[Result]:
+) -> Iterator[FoundItem]:
     for hit in hits:
         yield {
             "id": hit.source_id,

@@ -31,6 +31,11 @@ class Call:
     texts: tuple[str, ...] = ()
 
 
+def event(name, **fields):
+    payload = {"hook_event_name": name, "session_id": "s1", "cwd": "/app", **fields}
+    return {"harness": "claude-code", "payload": payload}
+
+
 CALLS = (
     Call(
         "context",
@@ -76,6 +81,13 @@ CALLS = (
         lambda w: {"text": "Go.", "evidence": "harbour", "memory_id": w.memory},
     ),
     Call("propose_rule", lambda w: {"text": "Go.", "observation_id": w.run}),
+    Call("hook", lambda w: event("SessionStart", source="startup")),
+    Call(
+        "hook",
+        lambda w: event(
+            "UserPromptSubmit", prompt="Deploy with the script of the harbour"
+        ),
+    ),
 )
 # The calls whose ids name what only the user has.
 PRIVATE = tuple(call for call in CALLS if call.tool in ("fetch", "forget"))

@@ -67,5 +67,7 @@ async def call_all(url, secret, version):
         proposed = await call("propose_rule", **RULE)
         await call("complete_task", **TASK)
         await call("forget", id=stored["id"], reason="It opens earlier now.")
+        event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/app"}
+        await call("hook", harness="claude-code", payload=event)
         assert proposed["url"].startswith("http")
         return listed, called

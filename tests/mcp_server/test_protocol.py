@@ -141,11 +141,12 @@ class TestRoles:
     def test_a_writer_sees_every_tool(self, bob_mcp):
         assert set(bob_mcp.tools()) == {tool.name for tool in TOOLS}
 
-    def test_a_viewer_sees_only_reads(self, mcp_of, project):
+    def test_a_viewer_sees_only_reads_and_the_hook(self, mcp_of, project):
         tools = mcp_of(project, role=Role.VIEWER).tools()
 
         assert set(tools) == {tool.name for tool in TOOLS} - WRITES
-        assert all(tool["annotations"]["readOnlyHint"] for tool in tools.values())
+        reads = {n for n, t in tools.items() if t["annotations"]["readOnlyHint"]}
+        assert reads == {"context", "search", "fetch"}
 
     @pytest.mark.parametrize("name", sorted(WRITES))
     def test_a_viewer_cannot_call_a_write(self, mcp_of, project, name):
