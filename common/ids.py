@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 import uuid
@@ -25,3 +26,10 @@ def lowest_id_at(moment: datetime) -> uuid.UUID:
     """Return the lowest id that a row made at this time can have; ids sort by time."""
     milliseconds = int(moment.timestamp() * 1000)
     return uuid.UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
+
+
+def named_id_at(moment: datetime, name: str) -> uuid.UUID:
+    """Return the id of what happened at a time, the same one for each time and name."""
+    tail = int.from_bytes(hashlib.sha256(name.encode()).digest()[:10], "big")
+    fraction, rest = tail >> 68, tail & (1 << 62) - 1
+    return uuid.UUID(int=lowest_id_at(moment).int | fraction << 64 | rest)

@@ -288,6 +288,56 @@ class Invocation(models.Model):
         return visible_line(f"{self.seq}: {self.query[:80]}")
 
 
+class Transcript(models.Model):
+    """How far the file of a session was read that a coding agent writes, and learned from.
+
+    The columns of the sender restore the sender's rights in the job that learns.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    session = models.ForeignKey(
+        Session, on_delete=models.PROTECT, related_name="transcripts", db_index=False
+    )
+    project_id = models.UUIDField()
+    format = models.CharField(max_length=32)
+    # The bytes of the file that were read, and their SHA-256; empty if it is not known.
+    cursor = models.PositiveBigIntegerField(default=0)
+    prefix = models.CharField(max_length=64, blank=True)
+    # The seq of the session's last message when the last part was stored, and of the last
+    # message of a task that was learned from.
+    last_seq = models.PositiveIntegerField(default=0)
+    learned_seq = models.PositiveIntegerField(default=0)
+    # When the last task ended; none while the next part may go on with it.
+    ended_at = models.DateTimeField(null=True, blank=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    actor = models.CharField(max_length=200)
+    key_id = models.UUIDField(null=True, blank=True)
+    account_id = models.BigIntegerField(null=True, blank=True)
+    agent_id = models.CharField(max_length=255)
+    is_attested = models.BooleanField(default=False)
+
+    objects = InSessionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session", "format"], name="transcript_one_per_format"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["project_id", "updated_at"],
+                condition=models.Q(ended_at=None),
+                name="transcript_open",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.format} of {self.session_id}"
+
+
 class MemorySwitch(models.Model):
     """Whether agents read and write memory for a user; without a row, they do."""
 

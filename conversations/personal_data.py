@@ -38,6 +38,7 @@ from conversations.models import (
     Session,
     Summary,
     SummaryVector,
+    Transcript,
 )
 from conversations.search_index.search_columns import CORPORA, fill_message
 from conversations.summarizers import ExtractiveSummarizer
@@ -142,6 +143,11 @@ class ConversationErasure(ErasureHandler):
             deleted=("query", "summary", "result"),
         ),
         ErasableColumns(
+            Transcript,
+            rows_of(Transcript, "session", "session"),
+            deleted=("prefix", "cursor"),
+        ),
+        ErasableColumns(
             Session,
             rows_of(Session, "session"),
             deleted=("key", "user_id", "channel", "title", "metadata"),
@@ -177,6 +183,10 @@ class ConversationErasure(ErasureHandler):
         Summary: {
             **dict.fromkeys(("summary_id", "summarizer", "model"), SERVICE_VALUE),
             "content_terms": "generated of content_tsv",
+        },
+        Transcript: {
+            **dict.fromkeys(("agent_id", "actor"), AUTHOR_NAME),
+            "format": SERVICE_VALUE,
         },
         MessageVector: {"model": SERVICE_VALUE},
         SummaryVector: {"model": SERVICE_VALUE},

@@ -18,6 +18,7 @@ from conversations.models import (
     Session,
     Summary,
     SummaryVector,
+    Transcript,
 )
 from jobs.runner import JobRun
 from projects import deletion
@@ -38,6 +39,7 @@ def _rows(project_id: uuid.UUID) -> Iterable[QuerySet[Any]]:
         SummaryVector,
         Summary,
         Invocation,
+        Transcript,
         Session,
         AgentMemory,
         AgentMemoryChange,

@@ -12,6 +12,7 @@ from conversations.views import (
     session_search,
     sessions,
     tool,
+    transcripts,
 )
 from conversations.views.base import SessionKeyConverter
 
@@ -28,6 +29,7 @@ urlpatterns = [
     path(f"{SESSION}/stats", sessions.StatsView.as_view()),
     path(f"{SESSION}/messages", messages.MessagesView.as_view()),
     path(f"{SESSION}/messages/<int:seq>/redact", messages.RedactView.as_view()),
+    path(f"{SESSION}/transcript", transcripts.TranscriptView.as_view()),
     path(f"{SESSION}/assemble", contexts.AssembleView.as_view()),
     path(f"{SESSION}/compaction", contexts.CompactionNeedView.as_view()),
     path(f"{SESSION}/compact", contexts.CompactView.as_view()),

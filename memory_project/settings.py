@@ -314,6 +314,8 @@ STORAGES = {
 # Limits of requests: docs/limits.md
 BODY_LIMIT = number("BODY_LIMIT", 16 * 1024 * 1024, least=1024)  # bytes
 BODY_DEPTH = 64
+# Bytes of a transcript's part, expanded.
+TRANSCRIPT_LIMIT = number("TRANSCRIPT_LIMIT", 64 * 1024 * 1024, least=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
 THROTTLE_KEY = rate("THROTTLE_KEY", "1200/min")

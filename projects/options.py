@@ -195,6 +195,8 @@ class ConversationSettings(SettingsSection):
     # never.
     archive_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     purge_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    # Whether the tasks of a coding agent's transcript are learned from.
+    learn_from_transcripts: bool = True
 
 
 # The templates of an agent's prompt, and the placeholders that each must hold.

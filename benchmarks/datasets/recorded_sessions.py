@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conversations.formats.message import ChatMessage
-from conversations.transcripts.claude_code import read_transcript
-from conversations.transcripts.events import TranscriptMessage
 from conversations.transcripts.open_file import read_lines
+from conversations.transcripts.reader import read_messages
 
 FOLDER = Path("sessions") / "claude-code"
 
@@ -19,8 +18,7 @@ def session_files(data: Path) -> list[Path]:
 
 
 def load_session(path: Path) -> list[ChatMessage]:
-    events = read_transcript(read_lines(path))
-    return [e.message for e in events if isinstance(e, TranscriptMessage)]
+    return list(read_messages("claude-code", read_lines(path)))
 
 
 def all_messages(data: Path) -> Iterator[ChatMessage]:

@@ -6,25 +6,33 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# The elements that Claude Code writes into the prompts of a session.
+# The elements that Claude Code writes into the prompts of a session, and the one in which this
+# service gives what it knows (common.text.memory_tag).
 _ELEMENT = re.compile(
-    r"<(system-reminder|task-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
+    r"<(agent-memory|system-reminder|task-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
     r"|bash-[a-z]{1,20}|ide(?:_[a-z]{1,20}){0,3}|user-prompt-submit-hook)(?:\s[^>]{0,200})?>"
 )
 
-# The result of a call that the person refused, and what stands before the person's words.
-_REFUSED = "The user doesn't want to proceed with this tool use"
-_REASON = "the user said:"
+# The results of a call that the person refused, and what stands before the person's words: of
+# Claude Code and of OpenCode.
+_REFUSALS = {
+    "The user doesn't want to proceed with this tool use": "the user said:",
+    "The user rejected permission to use this specific tool call": "feedback:",
+}
+# The keys of a message's metadata that keep what a transcript's line said beside the words; the
+# second is that of sessions which were stored before there were several formats.
+METADATA_KEYS = ("transcript", "claude_code")
 # What the harness itself says for a person who wants to talk about its questions.
 _NO_WORDS = "The user wants to clarify these questions"
 
 
 def read_refusal(result: str) -> str:
     """Return what the person said when they refused a call, "" if they did not."""
-    if not result.startswith(_REFUSED):
-        return ""
-    words = result.partition(_REASON)[2].strip()
-    return "" if words.startswith(_NO_WORDS) else words
+    for beginning, reason in _REFUSALS.items():
+        if result.startswith(beginning):
+            words = result.partition(reason)[2].strip()
+            return "" if words.startswith(_NO_WORDS) else words
+    return ""
 
 
 def split_harness(text: str) -> tuple[str, str]:
@@ -43,8 +51,11 @@ def split_harness(text: str) -> tuple[str, str]:
 
 def is_of_harness(metadata: Mapping[str, Any]) -> bool:
     """Return whether a message was written by the harness, such as the text of a skill."""
-    recorded = metadata.get("claude_code")
-    return isinstance(recorded, Mapping) and bool(recorded.get("meta"))
+    return any(
+        bool(recorded.get("meta"))
+        for name in METADATA_KEYS
+        if isinstance(recorded := metadata.get(name), Mapping)
+    )
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:

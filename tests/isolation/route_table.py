@@ -535,6 +535,16 @@ TABLE = [
         is_private=True,
     ),
     Route("GET", f"{SESSION}/stats", ("session",), query=about()),
+    Route(
+        "POST",
+        f"{SESSION}/transcript",
+        ("session",),
+        query=about(format="claude-code"),
+        lowest=WRITER,
+    ),
+    Route(
+        "GET", f"{SESSION}/transcript", ("session",), query=about(), is_private=True
+    ),
     *(
         Route("GET", f"{SESSION}/{name}", ("session",), query=about(), is_private=True)
         for name in ("compaction", "summaries", "review", "capabilities", "memory-tool")

@@ -206,6 +206,8 @@ def private_sessions(api, project, mark, user="u1"):
     path = f"sessions/{session}"
     posted(api, f"{path}/messages", named | {"messages": messages})
     posted(api, f"{path}/compact", {"project_id": str(project.pk), "mode": "full"})
+    sent = f"{API}/{path}/transcript?project_id={project.pk}&format=claude-code"
+    assert api.generic("POST", sent, b"", "text/plain").status_code == 200
     summaries = api.get(f"{API}/{path}/summaries", {"project_id": str(project.pk)})
     for name in ("profile", "soul"):
         body = about | {"text": f"Likes the {mark}"}

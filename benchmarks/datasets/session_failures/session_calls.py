@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from conversations.formats.message import content_text
-from conversations.transcripts.claude_code import read_transcript
-from conversations.transcripts.events import TranscriptMessage, TranscriptTask
+from conversations.formats.message import ChatMessage, content_text
+from conversations.transcripts.events import TranscriptTask, recorded_fields
 from conversations.transcripts.open_file import read_lines
+from conversations.transcripts.reader import read_messages
+from conversations.transcripts.tasks import read_tasks
 
 # The arguments in which tools of several harnesses name a file.
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path", "filename", "file")
@@ -119,28 +120,25 @@ def read_sessions(
 
 
 def _read(path: Path, known: set[str], counts: ReadCounts) -> _Open:
-    opened = _Open()
-    for event in read_transcript(read_lines(path)):
-        if isinstance(event, TranscriptTask):
-            opened.tasks.append(event)
-            continue
-        for part in event.message.parts:
+    messages = list(read_messages("claude-code", read_lines(path)))
+    opened = _Open(tasks=list(read_tasks(messages)))
+    for message in messages:
+        for part in message.parts:
             if part["type"] == "tool_call":
                 if part["id"] in known or part["id"] in opened.calls:
                     counts.replayed += 1
                 else:
-                    _add_call(opened, event, part)
+                    _add_call(opened, message, part)
             elif part["type"] == "tool_result" and part["id"] in opened.calls:
                 _add_result(opened, part)
     return opened
 
 
-def _add_call(opened: _Open, event: TranscriptMessage, part: dict[str, Any]) -> None:
+def _add_call(opened: _Open, message: ChatMessage, part: dict[str, Any]) -> None:
     arguments = part["arguments"] if isinstance(part["arguments"], dict) else {}
-    recorded = event.message.metadata.get("claude_code", {})
-    cwd = str(recorded.get("cwd") or "")
+    cwd = str(recorded_fields(message.metadata).get("cwd") or "")
     opened.calls[part["id"]] = SessionCall(part["id"], part["name"], arguments, cwd=cwd)
-    opened.message_of[part["id"]] = event.message.external_id
+    opened.message_of[part["id"]] = message.external_id
 
 
 def _add_result(opened: _Open, part: dict[str, Any]) -> None:

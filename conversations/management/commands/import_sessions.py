@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,36 +17,32 @@ from conversations.exchange.restore_sessions import (
     RestoreCounts,
     restore_sessions,
 )
-from conversations.formats.message import ChatMessage
-from conversations.messages.append import (
-    MAX_CHARACTERS,
-    MAX_MESSAGES,
-    append,
-    count_characters,
-    prepare,
-)
+from conversations.messages.receive_transcript import TranscriptPart, receive
+from conversations.models import Session
 from conversations.sessions.lifecycle import SessionDraft, bootstrap
 from conversations.sessions.lookup import read_user_id
-from conversations.transcripts.claude_code import read_transcript
-from conversations.transcripts.events import TranscriptCounts, TranscriptMessage
-from conversations.transcripts.open_file import read_lines
+from conversations.transcripts.events import TranscriptContext, TranscriptCounts
+from conversations.transcripts.line_source import LineSource
+from conversations.transcripts.open_file import open_transcript, read_lines
+from conversations.transcripts.reader import FORMATS, read_messages
+from conversations.transcripts.tasks import read_tasks
 from projects.models import Project
 from projects.project_lookup import find_project
 
 HEADER = b'{"type":"header"'  # the beginning of the first line of an export
-Batch = tuple[str, list[ChatMessage]]
 
 
 class Command(BaseCommand):
     help = (
-        "Store transcripts of Claude Code (JSON lines, also .gz) as sessions, or the sessions "
-        "of `export_sessions`. The same file again stores only what is new."
+        "Store transcripts of a coding agent (also .gz) as sessions and learn from them, or "
+        "store the sessions of `export_sessions`. The same file again stores only what is new."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", type=Path)
         parser.add_argument("--project", required=True, help="the project's id or name")
-        parser.add_argument("--agent-id", default="claude-code")
+        parser.add_argument("--format", default="claude-code", choices=list(FORMATS))
+        parser.add_argument("--agent-id", help="by default the format's name")
         parser.add_argument("--user-id", default="")
         parser.add_argument("--dry-run", action="store_true", help="only count")
 
@@ -75,11 +70,18 @@ class Command(BaseCommand):
     def import_file(
         self, path: Path, project: Project, options: dict[str, Any]
     ) -> None:
-        counts, stored = TranscriptCounts(), 0
-        for key, messages in batches(path, counts):
-            if not options["dry_run"]:
-                stored += store(project, key, messages, options)
-        left_out = ", ".join(f"{n} {why}" for why, n in counts.left_out.most_common())
+        name = options["format"]
+        key, counts = read_through(path, name)
+        stored = 0
+        if not options["dry_run"]:
+            session = find_session(project, key, options)
+            with open_transcript(path) as file:
+                part = TranscriptPart(name, file, is_final=True)
+                receipt = receive(project, session, part, SYSTEM)
+            stored, receipt.counts.tasks = receipt.messages, counts.tasks
+            counts = receipt.counts
+        reasons = (counts.left_out + counts.unknown).most_common()
+        left_out = ", ".join(f"{n} {why}" for why, n in reasons)
         self.stdout.write(
             f"{path.name}: {counts.messages} messages, {counts.tasks} tasks, {stored} "
             f"stored; of {counts.lines} lines left out: {left_out or 'none'}"
@@ -114,35 +116,27 @@ def is_export(path: Path) -> bool:
     return first.startswith(HEADER)
 
 
-def batches(path: Path, counts: TranscriptCounts) -> Iterator[Batch]:
-    """Yield the messages of a file in batches of one session, without those too long."""
-    key, batch = "", list[ChatMessage]()
-    for event in read_transcript(read_lines(path), counts):
-        if not isinstance(event, TranscriptMessage):
-            continue
-        if count_characters(event.message) > MAX_CHARACTERS:
-            counts.messages -= 1
-            counts.left_out[f"longer than {MAX_CHARACTERS:,} characters"] += 1
-            continue
-        session_id = event.session_id or path.name.split(".")[0]
-        if batch and (session_id != key or len(batch) == MAX_MESSAGES):
-            yield key, batch
-            batch = []
-        key = session_id
-        batch.append(event.message)
-    if batch:
-        yield key, batch
+def read_through(path: Path, name: str) -> tuple[str, TranscriptCounts]:
+    """Read a whole file; return the key of its session, and what it holds.
+
+    A resumed session begins with the lines of another one, so that the last line counts.
+    """
+    counts, context = TranscriptCounts(), TranscriptContext()
+    with open_transcript(path) as file:
+        may_be_document = FORMATS[name].split is not None
+        lines = LineSource(file, counts, may_be_document=may_be_document)
+        messages = read_messages(name, lines, counts, context)
+        counts.tasks = sum(1 for _ in read_tasks(messages))
+    return context.session_id or path.name.split(".")[0], counts
 
 
-def store(
-    project: Project, key: str, messages: list[ChatMessage], options: dict[str, Any]
-) -> int:
+def find_session(project: Project, key: str, options: dict[str, Any]) -> Session:
     draft = SessionDraft(
         key,
-        agent_id=options["agent_id"],
+        agent_id=options["agent_id"] or options["format"],
         user_id=read_user_id(options["user_id"]),
-        channel="claude-code",
+        channel=options["format"],
     )
     session, _ = bootstrap(project, draft, SYSTEM)
-    receipt = append(project, session, prepare(project, messages), SYSTEM)
-    return receipt.count
+    session.project = project
+    return session

@@ -8,13 +8,11 @@ import json
 import pytest
 from django.core.management import call_command
 
+from common.text import memory_tag
 from conversations.models import Session
-from conversations.transcripts.claude_code import read_transcript
-from conversations.transcripts.events import (
-    TranscriptCounts,
-    TranscriptMessage,
-    TranscriptTask,
-)
+from conversations.transcripts.events import TranscriptCounts
+from conversations.transcripts.reader import read_messages
+from conversations.transcripts.tasks import read_tasks
 
 SESSION = "5a1f"
 
@@ -61,10 +59,8 @@ WORK = [
 
 def read(lines):
     counts = TranscriptCounts()
-    events = list(read_transcript(map(json.dumps, lines), counts))
-    messages = [e.message for e in events if isinstance(e, TranscriptMessage)]
-    tasks = [e for e in events if isinstance(e, TranscriptTask)]
-    return messages, tasks, counts
+    messages = list(read_messages("claude-code", map(json.dumps, lines), counts))
+    return messages, list(read_tasks(messages)), counts
 
 
 def test_each_line_with_words_is_a_message():
@@ -74,7 +70,7 @@ def test_each_line_with_words_is_a_message():
     roles = ["user", "assistant", "assistant", "tool", "assistant"]
     assert [m.role for m in messages] == roles
     assert messages[3].parts[0]["name"] == "Bash"
-    assert messages[0].metadata["claude_code"]["branch"] == "main"
+    assert messages[0].metadata["transcript"]["branch"] == "main"
     assert counts.messages == 5
 
 
@@ -89,6 +85,7 @@ def test_a_prompt_with_tool_calls_is_a_task():
             "arguments": {"command": "make"},
             "result": "[main 1a2b3c4] Fix",
             "is_error": True,
+            "cwd": "/src/app",
         }
     ]
     assert task.references == ["commit:1a2b3c4"]
@@ -128,6 +125,17 @@ def test_the_outcome_of_an_interrupted_task_is_unknown():
     assert task.outcome == "unknown"
 
 
+def test_what_this_service_gave_is_not_learned_again():
+    given = memory_tag.wrap("Use tabs.")
+    lines = [line(0, "user", f"{given}\nFix the build"), call(1, "c1", command="make")]
+    lines += [result(2, "c1", f"done {given}")]
+
+    messages, [task], _ = read(lines)
+
+    assert "Use tabs." in messages[0].text
+    assert (task.goal, task.tool_usage[0]["result"]) == ("Fix the build", "done ")
+
+
 @pytest.mark.parametrize("mark", ["isMeta", "isSidechain", "isCompactSummary"])
 def test_lines_of_the_harness_are_kept_as_messages_and_begin_no_task(mark):
     messages, tasks, _ = read([line(0, "user", "Words", **{mark: True}), call(1, "c1")])
@@ -156,13 +164,14 @@ def test_what_cannot_be_read_is_counted_and_never_fatal():
     lines = ["{no JSON", "[]", "", json.dumps({"type": "later"}), json.dumps(WORK[0])]
     lines += [json.dumps(WORK[0]), json.dumps(line(1, "user", 5))]
 
-    events = list(read_transcript(lines, counts))
+    messages = list(read_messages("claude-code", lines, counts))
 
-    assert len(events) == 1
+    assert [m.role for m in messages] == ["system", "user"]
+    assert messages[0].metadata["transcript"]["line"] == {"type": "later"}
+    assert counts.unknown == {"type later": 1}
     assert counts.left_out == {
         "not JSON": 1,
         "no object": 1,
-        "type later": 1,
         "repeated": 1,
         "malformed: content": 1,
     }

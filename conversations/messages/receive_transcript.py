@@ -1,0 +1,226 @@
+"""Store a part of a coding agent's transcript in its session.
+
+The messages are stored in batches, each in its own transaction, and then the cursor with the
+job that learns from the new tasks. Whoever is interrupted in between sends the part again: a
+message whose external id is known is not stored again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from django.utils import timezone
+
+from common import errors
+from common.caller import Caller, Role
+from common.db import write
+from conversations.formats.message import ChatMessage
+from conversations.messages.append import (
+    MAX_CHARACTERS,
+    MAX_MESSAGES,
+    MessageBatch,
+    append,
+    count_characters,
+    prepare,
+)
+from conversations.models import Session, Transcript
+from conversations.sessions.lookup import lock_session
+from conversations.transcripts.events import (
+    TranscriptContext,
+    TranscriptCounts,
+    recorded_fields,
+)
+from conversations.transcripts.line_source import LineSource
+from conversations.transcripts.reader import FORMATS, read_messages
+from conversations.transcripts.tasks import prompt_of
+from jobs import queue
+from projects.models import Project
+
+KIND = "transcript"  # the job that learns: agents.learning.transcript_job
+
+
+class TranscriptCursor(errors.StateConflict):
+    """The file was read to another place, or has changed before it: `cursor` and `prefix` say
+    what is known. Send the file from byte 0; nothing is stored twice.
+    """
+
+    code = "transcript_cursor"
+
+
+@dataclass(frozen=True)
+class TranscriptPart:
+    """The bytes of a file from `cursor` on.
+
+    `prefix` is the SHA-256 of the bytes before them, and `end_prefix` that of all bytes up to
+    the end of the part. Without `end_prefix`, only a part from byte 0 can be continued:
+    nobody but the sender has the bytes before the others. `is_final` says that the agent has
+    finished its last task.
+    """
+
+    format: str
+    file: IO[bytes]
+    cursor: int = 0
+    prefix: str = ""
+    end_prefix: str = ""
+    is_final: bool = False
+
+
+@dataclass
+class TranscriptReceipt:
+    """What was stored of a part; `tasks` are prompts that led to a tool call.
+
+    `job_id` is the job that learns; None if there is nothing new to learn.
+    """
+
+    session: Session
+    cursor: int = 0
+    prefix: str = ""
+    messages: int = 0
+    tasks: int = 0
+    counts: TranscriptCounts = field(default_factory=TranscriptCounts)
+    job_id: uuid.UUID | None = None
+
+
+def find_transcript(session: Session, name: str = "") -> Transcript | None:
+    """Return the state of the session's transcript in a format, or of the last one sent."""
+    rows = Transcript.objects.filter(session=session)
+    rows = rows.filter(format=name) if name else rows
+    found: Transcript | None = rows.order_by("-updated_at").first()
+    return found
+
+
+def receive(
+    project: Project, session: Session, part: TranscriptPart, caller: Caller
+) -> TranscriptReceipt:
+    """Store the new messages of a part, and let a job learn from its tasks.
+
+    Refuse with 409 if the part does not begin where the last one ended, unless it begins at
+    byte 0.
+    """
+    caller.require(Role.WRITER, project.pk)
+    refuse_other_cursor(session, part)
+    receipt = TranscriptReceipt(session)
+    digest = hashlib.sha256()
+    lines = LineSource(
+        part.file,
+        receipt.counts,
+        may_be_document=FORMATS[part.format].split is not None,
+        on_bytes=digest.update,
+    )
+    context = _context_of(session) if part.cursor else TranscriptContext()
+    messages = read_messages(part.format, lines, receipt.counts, context)
+    prepared = _prepare(project, _count_tasks(messages, receipt), receipt.counts)
+    while batch := tuple(itertools.islice(prepared, MAX_MESSAGES)):
+        receipt.messages += append(project, session, MessageBatch(batch), caller).count
+    receipt.cursor = part.cursor + lines.consumed
+    receipt.prefix = _prefix_of(part, digest.hexdigest(), is_whole=lines.is_whole)
+    _save(project, part, receipt, caller)
+    return receipt
+
+
+def refuse_other_cursor(session: Session, part: TranscriptPart) -> None:
+    if part.cursor == 0:
+        return
+    known = find_transcript(session, part.format)
+    cursor, prefix = (known.cursor, known.prefix) if known else (0, "")
+    if (part.cursor, part.prefix) != (cursor, prefix) or not prefix:
+        raise TranscriptCursor(cursor=cursor, prefix=prefix)
+
+
+def _context_of(session: Session) -> TranscriptContext:
+    """Return what the lines before a part said, from the last message that was stored."""
+    rows = session.messages.visible().order_by("-seq")
+    metadata = rows.values_list("metadata", flat=True).first() or {}
+    fields = recorded_fields(metadata)
+    found = {name: str(fields.get(name) or "") for name in ("cwd", "branch", "model")}
+    return TranscriptContext(**found)
+
+
+def _count_tasks(
+    messages: Iterable[ChatMessage], receipt: TranscriptReceipt
+) -> Iterator[ChatMessage]:
+    """Count the prompts after which a tool was called."""
+    is_open = False
+    for message in messages:
+        if prompt_of(message):
+            is_open = True
+        elif is_open and message.call_ids:
+            receipt.tasks += 1
+            is_open = False
+        yield message
+
+
+def _prepare(
+    project: Project, messages: Iterable[ChatMessage], counts: TranscriptCounts
+) -> Iterator[ChatMessage]:
+    """Yield the messages with their secrets masked, without those that may not be stored."""
+    for message in messages:
+        if count_characters(message) > MAX_CHARACTERS:
+            counts.messages -= 1
+            counts.left_out[f"longer than {MAX_CHARACTERS:,} characters"] += 1
+            continue
+        try:
+            yield from prepare(project, [message]).messages
+        # The project refuses secrets: the rest of the session is kept.
+        except errors.Refusal as refusal:
+            counts.messages -= 1
+            counts.left_out[refusal.code] += 1
+
+
+def _prefix_of(part: TranscriptPart, digest: str, *, is_whole: bool) -> str:
+    if part.cursor == 0:
+        return digest
+    return part.end_prefix if is_whole else ""
+
+
+@write
+def _save(
+    project: Project, part: TranscriptPart, receipt: TranscriptReceipt, caller: Caller
+) -> None:
+    """Store how far the file was read, and enqueue the job in the same transaction."""
+    session = lock_session(receipt.session)
+    known = find_transcript(session, part.format)
+    row = known or Transcript(
+        session=session, project_id=project.pk, format=part.format
+    )
+    is_news = bool(receipt.messages) or known is None
+    is_end = part.is_final and row.ended_at is None
+    row.cursor, row.prefix = receipt.cursor, receipt.prefix
+    row.last_seq = session.last_seq
+    if is_news or is_end:
+        row.ended_at = timezone.now() if part.is_final else None
+        row.updated_at = timezone.now()
+        _set_sender(row, project, session, caller)
+    row.save()
+    receipt.session = session
+    if (is_news or is_end) and project.options.conversations.learn_from_transcripts:
+        receipt.job_id = learn_later(row)
+
+
+def _set_sender(
+    row: Transcript, project: Project, session: Session, caller: Caller
+) -> None:
+    row.actor = caller.name[:200]
+    row.key_id, row.account_id = caller.key_id, caller.account_id
+    row.agent_id = session.agent_id
+    row.is_attested = caller.attests_in(project.pk)
+
+
+def learn_later(transcript: Transcript) -> uuid.UUID:
+    """Enqueue the job that learns from the tasks that are over; return its id."""
+    job = queue.enqueue_or_find(KIND, **job_of(transcript))
+    return uuid.UUID(str(job.pk))
+
+
+def job_of(transcript: Transcript) -> dict[str, Any]:
+    """Return the fields of the job that learns from a transcript; only one such job waits."""
+    return {
+        "project_id": transcript.project_id,
+        "args": {"transcript_id": str(transcript.pk)},
+        "key": str(transcript.pk),
+    }

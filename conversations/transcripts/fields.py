@@ -1,0 +1,100 @@
+"""Read the fields of a line, whose values may have any type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+
+from common.text import storable_json
+from conversations.formats.message import Part
+
+
+def text_of(line: Mapping[str, Any], name: str) -> str:
+    """Return a text of a line; "" if the line has no text there."""
+    value = line.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def object_of(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object of a line; {} if the line has no object there."""
+    value = line.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_of(line: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Return the objects in a list of a line; what is no object is left out."""
+    value = line.get(name)
+    found = value if isinstance(value, list) else []
+    return [each for each in found if isinstance(each, Mapping)]
+
+
+def moment_of(line: Mapping[str, Any], name: str = "timestamp") -> datetime | None:
+    """Return the time that a text of a line writes with its zone."""
+    try:
+        moment = datetime.fromisoformat(text_of(line, name))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
+
+
+def moment_of_number(value: object, *, scale: int = 1) -> datetime | None:
+    """Return the time of a number since 1970, in parts of a second (1000: milliseconds)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(value / scale, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def read_arguments(value: Any) -> Any:
+    """Return the arguments of a call; JSON in a text is read if it can be stored."""
+    if not isinstance(value, str):
+        return {} if value is None else value
+    try:
+        parsed = storable_json.parse(value, levels=settings.BODY_DEPTH)
+        return storable_json.make_storable(parsed).value
+    except (ValueError, RecursionError):
+        return value
+
+
+def plain(value: Any) -> str:
+    """Return a result as text: a text as it is, and another value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def words(text: str) -> Part:
+    return {"type": "text", "text": text}
+
+
+def thought(text: str) -> Part:
+    return {"type": "thinking", "text": text}
+
+
+def call(call_id: str, name: str, arguments: Any) -> Part:
+    return {
+        "type": "tool_call",
+        "id": call_id,
+        "name": name,
+        "arguments": read_arguments(arguments),
+    }
+
+
+def result(call_id: str, content: str, *, is_error: bool, name: str = "") -> Part:
+    return {
+        "type": "tool_result",
+        "id": call_id,
+        "name": name,
+        "content": content,
+        "is_error": is_error,
+    }
+
+
+def attachment(media_type: str, *, name: str = "", url: str = "") -> Part:
+    """Return an attachment without its bytes."""
+    kept = "" if url.startswith("data:") else url
+    return {"type": "attachment", "media_type": media_type, "name": name, "url": kept}
