@@ -18,15 +18,15 @@ from conversations.transcripts.events import (
     UnknownLine,
 )
 from conversations.transcripts.fields import (
-    attachment,
-    call,
+    attachment_part,
+    call_part,
     moment_of_number,
     object_of,
     objects_of,
-    result,
+    result_part,
     text_of,
-    thought,
-    words,
+    text_part,
+    thinking_part,
 )
 
 ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
@@ -113,28 +113,28 @@ def _read_parts(
     if role == "tool":
         name = text_of(object_of(sent, "author"), "name")
         has_failed = text_of(content, "content_type") == "system_error"
-        yield result(text_of(line, "parent"), said, is_error=has_failed, name=name)
+        yield result_part(text_of(line, "parent"), said, is_error=has_failed, name=name)
         yield from (part for part in texts if part["type"] == "attachment")
     elif role == "assistant" and recipient != "all":
-        yield call(text_of(sent, "id"), recipient, said)
+        yield call_part(text_of(sent, "id"), recipient, said)
     else:
         yield from texts
 
 
 def _read_content(content: Mapping[str, Any]) -> Iterator[Part]:
     if text := text_of(content, "text") or text_of(content, "result"):
-        yield words(text)
+        yield text_part(text)
     parts = content.get("parts")
     for each in parts if isinstance(parts, list) else []:
         if isinstance(each, str):
-            yield words(each)
+            yield text_part(each)
         elif isinstance(each, Mapping) and "text" in each:
-            yield words(text_of(each, "text"))
+            yield text_part(text_of(each, "text"))
         elif isinstance(each, Mapping):
-            yield attachment(text_of(each, "content_type") or "attachment")
+            yield attachment_part(text_of(each, "content_type") or "attachment")
     for each in objects_of(content, "thoughts"):
         named = (text_of(each, "summary"), text_of(each, "content"))
-        yield thought("\n".join(filter(None, named)))
+        yield thinking_part("\n".join(filter(None, named)))
     for name in ("user_profile", "user_instructions", "content"):
         if text := text_of(content, name):
-            yield words(text)
+            yield text_part(text)

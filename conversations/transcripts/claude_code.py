@@ -18,7 +18,7 @@ from conversations.transcripts.events import (
     TranscriptContext,
     UnknownLine,
 )
-from conversations.transcripts.fields import moment_of, object_of, text_of, words
+from conversations.transcripts.fields import moment_of, object_of, text_of, text_part
 
 # The fields of a line that a message keeps in its metadata.
 KEPT_FIELDS = {
@@ -80,7 +80,7 @@ def _read_words(sent: Any) -> ChatMessage:
 def _read_note(line: Mapping[str, Any], name: str) -> ChatMessage:
     return ChatMessage(
         "system",
-        (words(text_of(line, name)),),
+        (text_part(text_of(line, name)),),
         created_at=moment_of(line),
         metadata={KEY: {"meta": True, "type": line["type"]}},
     )

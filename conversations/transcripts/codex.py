@@ -20,16 +20,16 @@ from conversations.transcripts.events import (
     UnknownLine,
 )
 from conversations.transcripts.fields import (
-    attachment,
-    call,
+    attachment_part,
+    call_part,
     moment_of,
     object_of,
     objects_of,
     plain,
-    result,
+    result_part,
     text_of,
-    thought,
-    words,
+    text_part,
+    thinking_part,
 )
 
 # What the harness puts into messages of the role user.
@@ -60,7 +60,9 @@ def read_line(
         return [_read_event(line, payload)]
     if kind == "compacted":
         fields = {"compaction": True}
-        return [_message(line, "system", [words(text_of(payload, "message"))], fields)]
+        return [
+            _message(line, "system", [text_part(text_of(payload, "message"))], fields)
+        ]
     item = payload if kind == "response_item" else line
     reader = READERS.get(text_of(item, "type"))
     if reader is None:
@@ -80,9 +82,9 @@ def _read_event(line: Mapping[str, Any], payload: Mapping[str, Any]) -> ChatMess
     kind = text_of(payload, "type")
     if kind == "turn_aborted":
         said = f"Turn aborted: {text_of(payload, 'reason') or 'interrupted'}"
-        return _message(line, "system", [words(said)], {"interrupted": True})
+        return _message(line, "system", [text_part(said)], {"interrupted": True})
     if kind in ("error", "stream_error", "warning"):
-        return _message(line, "system", [words(text_of(payload, "message"))])
+        return _message(line, "system", [text_part(text_of(payload, "message"))])
     raise LineWithoutMessage(f"event_msg {kind}")
 
 
@@ -98,26 +100,26 @@ def _read_message(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessa
 
 def _read_content(content: Mapping[str, Any]) -> Part:
     if "text" in content:
-        return words(text_of(content, "text"))
-    return attachment(
+        return text_part(text_of(content, "text"))
+    return attachment_part(
         text_of(content, "type") or "attachment", url=text_of(content, "image_url")
     )
 
 
 def _read_call(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessage:
     arguments = item.get("arguments", item.get("input"))
-    part = call(text_of(item, "call_id"), text_of(item, "name"), arguments)
+    part = call_part(text_of(item, "call_id"), text_of(item, "name"), arguments)
     return _message(line, "assistant", [part])
 
 
 def _read_shell_call(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessage:
     call_id = text_of(item, "call_id") or text_of(item, "id")
-    part = call(call_id, "local_shell", dict(object_of(item, "action")))
+    part = call_part(call_id, "local_shell", dict(object_of(item, "action")))
     return _message(line, "assistant", [part])
 
 
 def _read_search(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessage:
-    part = call(text_of(item, "id"), "web_search", dict(object_of(item, "action")))
+    part = call_part(text_of(item, "id"), "web_search", dict(object_of(item, "action")))
     return _message(line, "assistant", [part])
 
 
@@ -130,7 +132,9 @@ def _read_output(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessag
     if isinstance(output, list):
         output = "\n".join(text_of(each, "text") for each in objects_of(item, "output"))
     text, status = _read_status(plain(output))
-    part = result(text_of(item, "call_id"), text, is_error=is_error or bool(status))
+    part = result_part(
+        text_of(item, "call_id"), text, is_error=is_error or bool(status)
+    )
     return _message(line, "tool", [part])
 
 
@@ -155,7 +159,7 @@ def _read_status(output: str) -> tuple[str, int]:
 def _read_reasoning(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessage:
     found = objects_of(item, "summary") + objects_of(item, "content")
     return _message(
-        line, "assistant", [thought(text_of(each, "text")) for each in found]
+        line, "assistant", [thinking_part(text_of(each, "text")) for each in found]
     )
 
 

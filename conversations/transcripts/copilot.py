@@ -17,16 +17,16 @@ from conversations.transcripts.events import (
     UnknownLine,
 )
 from conversations.transcripts.fields import (
-    attachment,
-    call,
+    attachment_part,
+    call_part,
     moment_of,
     object_of,
     objects_of,
     plain,
-    result,
+    result_part,
     text_of,
-    thought,
-    words,
+    text_part,
+    thinking_part,
 )
 
 # Events that repeat what others say, or say how the harness works: by their first word.
@@ -91,9 +91,9 @@ ReadEvent = tuple[str, list[Part], dict[str, Any]]
 
 def _read_user(data: Mapping[str, Any]) -> ReadEvent:
     """Read a prompt; one that does not come from a person is the harness's."""
-    parts = [words(text_of(data, "content"))]
+    parts = [text_part(text_of(data, "content"))]
     parts += [
-        attachment(
+        attachment_part(
             text_of(each, "type"),
             name=text_of(each, "displayName") or text_of(each, "path"),
         )
@@ -106,10 +106,12 @@ def _read_user(data: Mapping[str, Any]) -> ReadEvent:
 
 
 def _read_assistant(data: Mapping[str, Any]) -> ReadEvent:
-    parts = [thought(text_of(data, "reasoningText"))]
-    parts += [words(text_of(data, "content"))]
+    parts = [thinking_part(text_of(data, "reasoningText"))]
+    parts += [text_part(text_of(data, "content"))]
     parts += [
-        call(text_of(each, "toolCallId"), text_of(each, "name"), each.get("arguments"))
+        call_part(
+            text_of(each, "toolCallId"), text_of(each, "name"), each.get("arguments")
+        )
         for each in objects_of(data, "toolRequests")
     ]
     said = [part for part in parts if part.get("text") != ""]
@@ -120,22 +122,22 @@ def _read_result(data: Mapping[str, Any]) -> ReadEvent:
     has_failed = data.get("success") is False
     answer = object_of(data, "error" if has_failed else "result")
     content = answer.get("message" if has_failed else "content", "")
-    part = result(text_of(data, "toolCallId"), plain(content), is_error=has_failed)
+    part = result_part(text_of(data, "toolCallId"), plain(content), is_error=has_failed)
     return "tool", [part], _marks(sidechain=_is_of_subagent(data))
 
 
 def _read_system(data: Mapping[str, Any]) -> ReadEvent:
     text = text_of(data, "content") or text_of(data, "message")
-    return "system", [words(text)], {"meta": True}
+    return "system", [text_part(text)], {"meta": True}
 
 
 def _read_compaction(data: Mapping[str, Any]) -> ReadEvent:
-    summary = words(text_of(data, "summaryContent"))
+    summary = text_part(text_of(data, "summaryContent"))
     return "system", [summary], {"compaction": True}
 
 
 def _read_abort(data: Mapping[str, Any]) -> ReadEvent:
-    said = words(f"Aborted: {text_of(data, 'reason') or 'by the user'}")
+    said = text_part(f"Aborted: {text_of(data, 'reason') or 'by the user'}")
     return "system", [said], {"interrupted": True}
 
 

@@ -67,15 +67,15 @@ def plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def words(text: str) -> Part:
+def text_part(text: str) -> Part:
     return {"type": "text", "text": text}
 
 
-def thought(text: str) -> Part:
+def thinking_part(text: str) -> Part:
     return {"type": "thinking", "text": text}
 
 
-def call(call_id: str, name: str, arguments: Any) -> Part:
+def call_part(call_id: str, name: str, arguments: Any) -> Part:
     return {
         "type": "tool_call",
         "id": call_id,
@@ -84,7 +84,7 @@ def call(call_id: str, name: str, arguments: Any) -> Part:
     }
 
 
-def result(call_id: str, content: str, *, is_error: bool, name: str = "") -> Part:
+def result_part(call_id: str, content: str, *, is_error: bool, name: str = "") -> Part:
     return {
         "type": "tool_result",
         "id": call_id,
@@ -94,7 +94,7 @@ def result(call_id: str, content: str, *, is_error: bool, name: str = "") -> Par
     }
 
 
-def attachment(media_type: str, *, name: str = "", url: str = "") -> Part:
+def attachment_part(media_type: str, *, name: str = "", url: str = "") -> Part:
     """Return an attachment without its bytes."""
     kept = "" if url.startswith("data:") else url
     return {"type": "attachment", "media_type": media_type, "name": name, "url": kept}

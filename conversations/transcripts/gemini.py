@@ -20,16 +20,16 @@ from conversations.transcripts.events import (
     UnknownLine,
 )
 from conversations.transcripts.fields import (
-    attachment,
-    call,
+    attachment_part,
+    call_part,
     moment_of,
     object_of,
     objects_of,
     plain,
-    result,
+    result_part,
     text_of,
-    thought,
-    words,
+    text_part,
+    thinking_part,
 )
 
 ROLES = {"user": "user", "gemini": "assistant"}
@@ -64,7 +64,9 @@ def read_line(
 
 
 def _read_turn(line: Mapping[str, Any], role: str) -> Iterator[ChatMessage]:
-    parts = [thought(_thought_text(each)) for each in objects_of(line, "thoughts")]
+    parts = [
+        thinking_part(_thought_text(each)) for each in objects_of(line, "thoughts")
+    ]
     yield _message(line, role, [*parts, *_read_parts(line.get("content"))])
     for each in objects_of(line, "toolCalls"):
         yield from _read_call(line, each)
@@ -79,27 +81,29 @@ def _read_parts(content: Any) -> Iterator[Part]:
     """Yield the parts of Gemini's own form: a text, or a list of texts and objects."""
     for each in content if isinstance(content, list) else [content]:
         if isinstance(each, str):
-            yield words(each)
+            yield text_part(each)
         elif isinstance(each, Mapping) and "text" in each:
             text = text_of(each, "text")
-            yield thought(text) if each.get("thought") is True else words(text)
+            yield (
+                thinking_part(text) if each.get("thought") is True else text_part(text)
+            )
         elif isinstance(each, Mapping) and each:
             data = object_of(each, "inlineData") or object_of(each, "fileData")
             kind = text_of(data, "mimeType") or str(next(iter(each)))
-            yield attachment(kind, url=text_of(data, "fileUri"))
+            yield attachment_part(kind, url=text_of(data, "fileUri"))
 
 
 def _read_call(line: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[ChatMessage]:  # fmt: skip
     call_id, name = text_of(made, "id"), text_of(made, "name")
     moment = moment_of(made)
     yield _message(
-        line, "assistant", [call(call_id, name, made.get("args"))], call_id, moment
+        line, "assistant", [call_part(call_id, name, made.get("args"))], call_id, moment
     )
     if made.get("result") is None:
         return
     has_failed = text_of(made, "status") in FAILED
     content = _result_text(made["result"])
-    part = result(call_id, content, is_error=has_failed, name=name)
+    part = result_part(call_id, content, is_error=has_failed, name=name)
     yield _message(line, "tool", [part], f"{call_id}:result", moment)
 
 

@@ -19,16 +19,16 @@ from conversations.transcripts.events import (
     UnknownLine,
 )
 from conversations.transcripts.fields import (
-    attachment,
-    call,
+    attachment_part,
+    call_part,
     moment_of_number,
     object_of,
     objects_of,
     plain,
-    result,
+    result_part,
     text_of,
-    thought,
-    words,
+    text_part,
+    thinking_part,
 )
 
 MILLISECONDS = 1000  # in a second
@@ -69,7 +69,7 @@ def _read_user(
     """Yield the person's words as one message, and what the harness added as another."""
     added = [each for each in objects_of(line, "parts") if each.get("synthetic")]
     own = [each for each in objects_of(line, "parts") if not each.get("synthetic")]
-    message_id, moment = text_of(info, "id"), _created_at(info)
+    message_id, moment = text_of(info, "id"), _moment(info)
     yield _message("user", _read_parts(own), message_id, moment)
     if added:
         parts = _read_parts(added)
@@ -79,7 +79,7 @@ def _read_user(
 def _read_assistant(
     line: Mapping[str, Any], info: Mapping[str, Any]
 ) -> Iterator[ChatMessage]:
-    message_id, moment = text_of(info, "id"), _created_at(info)
+    message_id, moment = text_of(info, "id"), _moment(info)
     is_summary = info.get("summary") is True
     for number, part in enumerate(objects_of(line, "parts")):
         part_id = text_of(part, "id") or f"{message_id}:{number}"
@@ -93,7 +93,7 @@ def _read_assistant(
         is_aborted = text_of(error, "name") == ABORTED
         error_id = f"{message_id}:error"
         yield _message(
-            "system", [words(said)], error_id, moment, interrupted=is_aborted
+            "system", [text_part(said)], error_id, moment, interrupted=is_aborted
         )
 
 
@@ -102,7 +102,7 @@ def _read_tool(
 ) -> Iterator[ChatMessage]:
     state = object_of(part, "state")
     call_id, name = text_of(part, "callID"), text_of(part, "tool")
-    asked = call(call_id, name, state.get("input"))
+    asked = call_part(call_id, name, state.get("input"))
     yield _message("assistant", [asked], part_id, moment)
     status = text_of(state, "status")
     if status not in ("completed", "error"):
@@ -110,7 +110,7 @@ def _read_tool(
     has_failed = status == "error"
     content = plain(state.get("error" if has_failed else "output", ""))
     end = moment_of_number(object_of(state, "time").get("end"), scale=MILLISECONDS)
-    answer = result(call_id, content, is_error=has_failed, name=name)
+    answer = result_part(call_id, content, is_error=has_failed, name=name)
     yield _message("tool", [answer], f"{part_id}:result", end or moment)
 
 
@@ -120,18 +120,18 @@ def _read_parts(parts: list[Mapping[str, Any]]) -> list[Part]:
     for part in parts:
         kind = part.get("type")
         if kind == "text":
-            found.append(words(text_of(part, "text")))
+            found.append(text_part(text_of(part, "text")))
         elif kind == "reasoning":
-            found.append(thought(text_of(part, "text")))
+            found.append(thinking_part(text_of(part, "text")))
         elif kind == "subtask":
-            found.append(words(text_of(part, "prompt")))
+            found.append(text_part(text_of(part, "prompt")))
         elif kind == "file":
             name, url = text_of(part, "filename"), text_of(part, "url")
-            found.append(attachment(text_of(part, "mime"), name=name, url=url))
+            found.append(attachment_part(text_of(part, "mime"), name=name, url=url))
     return found
 
 
-def _created_at(info: Mapping[str, Any]) -> datetime | None:
+def _moment(info: Mapping[str, Any]) -> datetime | None:
     return moment_of_number(object_of(info, "time").get("created"), scale=MILLISECONDS)
 
 

@@ -542,9 +542,7 @@ TABLE = [
         query=about(format="claude-code"),
         lowest=WRITER,
     ),
-    Route(
-        "GET", f"{SESSION}/transcript", ("session",), query=about(), is_private=True
-    ),
+    Route("GET", f"{SESSION}/transcript", ("session",), query=about(), is_private=True),
     *(
         Route("GET", f"{SESSION}/{name}", ("session",), query=about(), is_private=True)
         for name in ("compaction", "summaries", "review", "capabilities", "memory-tool")
