@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.http import HttpRequest
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -28,6 +28,12 @@ from conversations.stores import require
 from conversations.views.base import SessionView
 from projects.models import Project
 
+EXAMPLE = OpenApiExample(
+    "A line of Claude Code",
+    value='{"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Hello"}}\n',
+    request_only=True,
+    media_type="application/octet-stream",
+)
 GZIP_TYPES = ("application/gzip", "application/x-gzip")
 
 
@@ -39,14 +45,14 @@ class TranscriptView(SessionView):
         operation_id="sessions_transcript_send",
         summary="Store a part of a coding agent's transcript",
         parameters=[forms.SendTranscript],
-        request={
-            "application/x-ndjson": OpenApiTypes.BINARY,
-            "application/gzip": OpenApiTypes.BINARY,
-        },
+        request={"application/octet-stream": OpenApiTypes.BINARY},
         responses=forms.TranscriptReceiptOut,
+        examples=[EXAMPLE],
     )
     def post(self, request: Request, key: str) -> Response:
-        """The body is the file from byte `cursor` on, with gzip if a header says so.
+        """The body is the file from byte `cursor` on, of any media type.
+
+        It is gzip if the Content-Encoding is `gzip` or the Content-Type `application/gzip`.
 
         A session that does not exist is made. A message that the session has already is not
         stored again. A job then learns from the tasks that are over.

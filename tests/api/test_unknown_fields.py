@@ -76,7 +76,7 @@ class TestEveryRoute:
     def test_it_refuses_an_unknown_field_and_changes_nothing(self, alices, client_of):  # noqa: F811
         root, wrong = client_of(role=Role.OWNER), []
         before = rows_of(alices.project)
-        for route in TABLE:
+        for route in (route for route in TABLE if not route.is_raw):
             answer = send_with(root, route, alices, body={"nonsense": 1})
             if not names_nonsense(answer):
                 wrong.append(f"{route.name}: {answer.status_code}")
@@ -122,7 +122,7 @@ class TestEveryRoute:
     ):
         root, wrong = client_of(role=Role.OWNER), []
         for route in TABLE:
-            if route.route.endswith("/settings"):
+            if route.is_raw or route.route.endswith("/settings"):
                 continue  # settings were refused before as well
             if route.path == ("gone",):
                 root.key.projects.add(alices.ids["gone"])

@@ -34,6 +34,7 @@ class Route:
     `path` fills its parameters by names of the world. `lowest` is the role that it
     needs, None for anybody known; a lower role gets `below`. A stranger to the project
     gets `stranger`. `is_private`: another user of the same project gets that, too.
+    `is_raw`: the body is a file, which has no fields.
     """
 
     method: str
@@ -46,6 +47,7 @@ class Route:
     stranger: int = 404
     is_private: bool = False
     is_for_root: bool = field(default=False)
+    is_raw: bool = False
 
     @property
     def name(self) -> str:
@@ -541,6 +543,7 @@ TABLE = [
         ("session",),
         query=about(format="claude-code"),
         lowest=WRITER,
+        is_raw=True,
     ),
     Route("GET", f"{SESSION}/transcript", ("session",), query=about(), is_private=True),
     *(
