@@ -64,7 +64,7 @@ class FindTranscript(InSession, NullIsAbsent):
 class TranscriptOut(PlainSerializer):
     """How far a file is known."""
 
-    format = serializers.CharField()
+    format = serializers.CharField(help_text="The program that wrote the file.")
     cursor = serializers.IntegerField(help_text="The bytes that were read.")
     prefix = serializers.CharField(
         help_text="The SHA-256 of these bytes. If it is empty, send the file from byte 0."

@@ -42,7 +42,7 @@ class TranscriptView(SessionView):
     query_methods: ClassVar[frozenset[str]] = frozenset({"GET", "POST"})
 
     @extend_schema(
-        operation_id="sessions_transcript_send",
+        operation_id="sessions_transcript_append",
         summary="Store a part of a coding agent's transcript",
         parameters=[forms.SendTranscript],
         request={"application/octet-stream": OpenApiTypes.BINARY},
