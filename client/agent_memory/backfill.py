@@ -99,4 +99,4 @@ def count_secrets(path: Path) -> int:
 
 def send(connection: Connection, found: DiskSession) -> transcript.Sum:
     """Send a session; what the server has already is not sent again."""
-    return transcript.send_new_part(connection, found.transcript)
+    return transcript.send_new_part(connection, found.transcript, is_final=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from agent_memory.request import Request, path, without_none
 
@@ -1675,6 +1675,59 @@ def sessions_summaries(
     """List the summaries of a session as a forest."""
     return Request(
         "GET", path("sessions/{}/summaries", key), query=dict(query), project_in="query"
+    )
+
+
+def sessions_transcript_append(
+    key: str,
+    /,
+    *,
+    content: bytes,
+    content_type: str = "application/octet-stream",
+    agent_id: str | None = None,
+    cursor: int | None = None,
+    end_prefix: str | None = None,
+    final: bool | None = None,
+    format: Literal[
+        "claude-code", "codex", "copilot", "gemini", "opencode", "chatgpt-export"
+    ],
+    prefix: str | None = None,
+    project: str | None = None,
+    project_id: str | None = None,
+    user_id: str | int | None = None,
+) -> Request[shapes.TranscriptReceiptOut]:
+    """Store a part of a coding agent's transcript."""
+    return Request(
+        "POST",
+        path("sessions/{}/transcript", key),
+        content=content,
+        content_type=content_type,
+        query=without_none(
+            {
+                "agent_id": agent_id,
+                "cursor": cursor,
+                "end_prefix": end_prefix,
+                "final": final,
+                "format": format,
+                "prefix": prefix,
+                "project": project,
+                "project_id": project_id,
+                "user_id": user_id,
+            }
+        ),
+        project_in="query",
+    )
+
+
+def sessions_transcript_read(
+    key: str, /, **query: Unpack[shapes.SessionsTranscriptReadQuery]
+) -> Request[shapes.TranscriptOut]:
+    """Say how far a coding agent's transcript is known."""
+    return Request(
+        "GET",
+        path("sessions/{}/transcript", key),
+        query=dict(query),
+        project_in="query",
     )
 
 

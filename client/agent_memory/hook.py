@@ -41,6 +41,8 @@ EVENTS = frozenset(
 CHECK = "check"
 # The agent reads no answer to these, and a harness gives them as little as 1.5 s together.
 BACKGROUND = frozenset(["pre-compact", "stop", "session-end"])
+# At these events the agent has finished its last task.
+FINAL_EVENTS = frozenset(["stop", "session-end"])
 GIVEN_HEADER = "x-given-files"
 MAX_FILES = 50
 MAX_FILE_BYTES = (
@@ -245,7 +247,8 @@ def send_transcript(connection: Connection, event: Event) -> None:
     path = event.transcript_path
     if path and path.is_file() and event.session:
         file = transcript.Transcript(path, event.session, event.harness)
-        transcript.send_new_part(connection, file)
+        is_final = event.name in FINAL_EVENTS
+        transcript.send_new_part(connection, file, is_final=is_final)
 
 
 def detach(event: Event, text: bytes) -> None:

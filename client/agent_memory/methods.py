@@ -171,6 +171,8 @@ class Methods:
     sessions_snapshot_advance = Method(calls.sessions_snapshot_advance)
     sessions_stats = Method(calls.sessions_stats)
     sessions_summaries = Method(calls.sessions_summaries)
+    sessions_transcript_append = Method(calls.sessions_transcript_append)
+    sessions_transcript_read = Method(calls.sessions_transcript_read)
     sessions_update = Method(calls.sessions_update)
     settings_read = Method(calls.settings_read)
     settings_update = Method(calls.settings_update)

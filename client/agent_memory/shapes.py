@@ -514,6 +514,7 @@ class ConversationSettings(TypedDict):
     messages_per_session: NotRequired[int]
     archive_after_days: NotRequired[int | None]
     purge_after_days: NotRequired[int | None]
+    learn_from_transcripts: NotRequired[bool]
 
 
 class CountOut(TypedDict):
@@ -2722,6 +2723,23 @@ class ToolUsageRequest(TypedDict):
     cwd: NotRequired[str | None]
 
 
+class TranscriptOut(TypedDict):
+    format: str
+    cursor: int
+    prefix: str
+
+
+class TranscriptReceiptOut(TypedDict):
+    session: str
+    cursor: int
+    prefix: str
+    messages: int
+    tasks: int
+    left_out: dict[str, int]
+    unknown: dict[str, int]
+    job: str | None
+
+
 class TriedCallOut(TypedDict):
     error: NotRequired[AgentErrorOut | None]
     observation: str
@@ -3789,6 +3807,17 @@ class SessionsStatsQuery(TypedDict):
 
 
 class SessionsSummariesQuery(TypedDict):
+    project: NotRequired[str]
+    project_id: NotRequired[str]
+    user_id: NotRequired[str | int]
+
+
+class SessionsTranscriptReadQuery(TypedDict):
+    format: NotRequired[
+        Literal[
+            "claude-code", "codex", "copilot", "gemini", "opencode", "chatgpt-export"
+        ]
+    ]
     project: NotRequired[str]
     project_id: NotRequired[str]
     user_id: NotRequired[str | int]

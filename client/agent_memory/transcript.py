@@ -56,9 +56,12 @@ class Sum(NamedTuple):
     tasks: int = 0
 
 
-def send_new_part(connection: Connection, transcript: Transcript) -> Sum:
+def send_new_part(
+    connection: Connection, transcript: Transcript, *, is_final: bool = False
+) -> Sum:
     """Send what the server does not have yet; a second call at once sends nothing.
 
+    `is_final` says that the agent has finished its last task, which is then learned from.
     Raises `exchange.ExchangeError` if the server refuses or does not answer; what was
     sent before stays.
     """
@@ -68,7 +71,9 @@ def send_new_part(connection: Connection, transcript: Transcript) -> Sum:
         position = _check_prefix(transcript, _read_position(transcript))
         has_started_over = False
         while part := _read_part(transcript, position):
-            answer = _send_part(connection, transcript, position, part)
+            end = Position(position.cursor + len(part))
+            is_last = is_final and not _read_part(transcript, end)
+            answer = _send_part(connection, transcript, position, part, is_last=is_last)
             if answer.status == CONFLICT and not has_started_over:
                 has_started_over, position = True, Position()
                 continue
@@ -82,15 +87,23 @@ def send_new_part(connection: Connection, transcript: Transcript) -> Sum:
 
 
 def _send_part(
-    connection: Connection, transcript: Transcript, position: Position, part: bytes
+    connection: Connection,
+    transcript: Transcript,
+    position: Position,
+    part: bytes,
+    *,
+    is_last: bool,
 ) -> exchange.WireAnswer:
     query = {
         "project_id": connection.project_id,
         "format": transcript.format,
         "cursor": str(position.cursor),
+        "end_prefix": _digest(transcript, position.cursor + len(part)),
     }
     if position.cursor:
         query["prefix"] = position.prefix
+    if is_last:
+        query["final"] = "true"
     return exchange.send(
         connection,
         "POST",
@@ -116,13 +129,18 @@ def _read_part(transcript: Transcript, position: Position) -> bytes:
 
 def _check_prefix(transcript: Transcript, position: Position) -> Position:
     """Start over if the file no longer begins with what was sent."""
-    digest, left = hashlib.sha256(), position.cursor
+    is_same = position.prefix == _digest(transcript, position.cursor)
+    return position if is_same else Position()
+
+
+def _digest(transcript: Transcript, size: int) -> str:
+    """Return the SHA-256 of the first `size` bytes of the file; "" if it is shorter."""
+    digest, left = hashlib.sha256(), size
     with transcript.path.open("rb") as stream:
         while left and (block := stream.read(min(left, 1024 * 1024))):
             digest.update(block)
             left -= len(block)
-    same = not left and (not position.cursor or digest.hexdigest() == position.prefix)
-    return position if same else Position()
+    return "" if left else digest.hexdigest()
 
 
 def _read_position(transcript: Transcript) -> Position:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 # The elements that Claude Code writes into the prompts of a session, and the one in which this
-# service gives what it knows (common.text.memory_tag).
+# service gives what it knows (common.text.memory_fence).
 _ELEMENT = re.compile(
     r"<(agent-memory|system-reminder|task-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
     r"|bash-[a-z]{1,20}|ide(?:_[a-z]{1,20}){0,3}|user-prompt-submit-hook)(?:\s[^>]{0,200})?>"

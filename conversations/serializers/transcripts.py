@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import NullIsAbsent, PlainSerializer
+from common.api.serializers import PlainSerializer
 from conversations.serializers.sessions import InSession
 from conversations.transcripts.reader import FORMATS
 
@@ -14,7 +14,7 @@ SHA256 = r"^[0-9a-f]{64}$"
 MAX_CURSOR = 2**53
 
 
-class SendTranscript(InSession, NullIsAbsent):
+class SendTranscript(InSession):
     """Which part of which file the body is."""
 
     format = serializers.ChoiceField(
@@ -36,6 +36,7 @@ class SendTranscript(InSession, NullIsAbsent):
         SHA256,
         required=False,
         default="",
+        allow_blank=True,
         help_text="The SHA-256 of the bytes before the cursor, in hexadecimal digits; not "
         "needed at cursor 0.",
     )
@@ -53,7 +54,7 @@ class SendTranscript(InSession, NullIsAbsent):
     )
 
 
-class FindTranscript(InSession, NullIsAbsent):
+class FindTranscript(InSession):
     format = serializers.ChoiceField(
         choices=list(FORMATS),
         required=False,

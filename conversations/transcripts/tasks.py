@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from common.text import memory_tag
+from common.text.memory_fence import remove_fenced
 from conversations.formats.harness import read_refusal, split_harness
 from conversations.formats.message import ChatMessage, Part, content_text
 from conversations.transcripts.events import (
@@ -111,7 +111,7 @@ def _add_message(task: _OpenTask, message: ChatMessage) -> None:
         elif part["type"] == "tool_result":
             _add_result(task, part)
         elif part["type"] == "text" and message.role == "assistant":
-            task.result = memory_tag.remove(part["text"]).strip()
+            task.result = remove_fenced(part["text"]).strip()
         elif part["type"] == "text" and part["text"].startswith(_INTERRUPTED):
             task.outcome = "unknown"
 
@@ -132,7 +132,7 @@ def _add_result(task: _OpenTask, part: Part) -> None:
     call = task.calls.get(part["id"])
     if call is None:
         return
-    text = memory_tag.remove(content_text(part["content"]))
+    text = remove_fenced(content_text(part["content"]))
     if words := read_refusal(text):
         task.feedback.append(words)
     call["result"], call["is_error"] = text, part["is_error"]

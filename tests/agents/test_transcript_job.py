@@ -10,7 +10,7 @@ from django.utils import timezone
 from ace import run as ace_runs
 from ace.models import AceRun
 from agents.learning import transcript_job
-from common.text import memory_tag
+from common.text.memory_fence import fence
 from conversations.models import Transcript
 from jobs import runner
 from jobs.models import Job
@@ -188,7 +188,7 @@ def test_refused_calls_are_feedback_and_interrupted_tasks_unknown(api, run_jobs)
 
 
 def test_what_was_given_and_what_is_not_the_persons_teaches_nothing(api, run_jobs):
-    given = memory_tag.wrap("Always use tabs.")
+    given = fence("Always use tabs.")
     thought = [{"type": "thinking", "thinking": "Hm, spaces."}]
     lines = [
         line(0, "user", "Caveat: local commands", isMeta=True),

@@ -8,7 +8,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from common.text import memory_tag
+from common.text.memory_fence import fence
 from conversations.models import Session
 from conversations.transcripts.events import TranscriptCounts
 from conversations.transcripts.reader import read_messages
@@ -126,7 +126,7 @@ def test_the_outcome_of_an_interrupted_task_is_unknown():
 
 
 def test_what_this_service_gave_is_not_learned_again():
-    given = memory_tag.wrap("Use tabs.")
+    given = fence("Use tabs.")
     lines = [line(0, "user", f"{given}\nFix the build"), call(1, "c1", command="make")]
     lines += [result(2, "c1", f"done {given}")]
 
