@@ -12,7 +12,7 @@ from agent_memory import connections, transcript
 from agent_memory.connections import Connection
 from agent_memory.harnesses import HARNESSES, CodingAgent
 from agent_memory.places import Machine
-from agent_memory.transcript import Transcript
+from agent_memory.transcript import TranscriptFile
 
 MAX_BYTES = 64 * 1024 * 1024  # the server takes no more of a session
 HEAD_LINES = 40  # a session names its folder within its first lines
@@ -28,7 +28,7 @@ SECRET = re.compile(
 class DiskSession:
     """A session on this disk that belongs to the connected project."""
 
-    transcript: Transcript
+    transcript: TranscriptFile
     bytes: int
     secrets: int
 
@@ -50,7 +50,7 @@ def find_sessions(
         for path in sorted(paths, key=lambda path: path.stat().st_mtime):
             folder = folder_of(path)
             if folder and _is_of(folder, connection):
-                session = Transcript(path, session_of(path), harness.name)
+                session = TranscriptFile(path, session_of(path), harness.name)
                 yield DiskSession(session, path.stat().st_size, count_secrets(path))
 
 

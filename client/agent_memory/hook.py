@@ -246,7 +246,7 @@ def send_transcript(connection: Connection, event: Event) -> None:
 
     path = event.transcript_path
     if path and path.is_file() and event.session:
-        file = transcript.Transcript(path, event.session, event.harness)
+        file = transcript.TranscriptFile(path, event.session, event.harness)
         is_final = event.name in FINAL_EVENTS
         transcript.send_new_part(connection, file, is_final=is_final)
 

@@ -24,7 +24,7 @@ TIMEOUT = 60.0  # seconds for a part
 CONFLICT = 409
 
 
-class Transcript(NamedTuple):
+class TranscriptFile(NamedTuple):
     """A session's file on this disk, in a format that the server reads."""
 
     path: Path
@@ -57,7 +57,7 @@ class Sum(NamedTuple):
 
 
 def send_new_part(
-    connection: Connection, transcript: Transcript, *, is_final: bool = False
+    connection: Connection, transcript: TranscriptFile, *, is_final: bool = False
 ) -> Sum:
     """Send what the server does not have yet; a second call at once sends nothing.
 
@@ -88,7 +88,7 @@ def send_new_part(
 
 def _send_part(
     connection: Connection,
-    transcript: Transcript,
+    transcript: TranscriptFile,
     position: Position,
     part: bytes,
     *,
@@ -115,7 +115,7 @@ def _send_part(
     )
 
 
-def _read_part(transcript: Transcript, position: Position) -> bytes:
+def _read_part(transcript: TranscriptFile, position: Position) -> bytes:
     """Read the next whole lines, at most a part; a longer line is a part of its own."""
     with transcript.path.open("rb") as stream:
         stream.seek(position.cursor)
@@ -127,13 +127,13 @@ def _read_part(transcript: Transcript, position: Position) -> bytes:
     return part[: part.rfind(b"\n") + 1]
 
 
-def _check_prefix(transcript: Transcript, position: Position) -> Position:
+def _check_prefix(transcript: TranscriptFile, position: Position) -> Position:
     """Start over if the file no longer begins with what was sent."""
     is_same = position.prefix == _digest(transcript, position.cursor)
     return position if is_same else Position()
 
 
-def _digest(transcript: Transcript, size: int) -> str:
+def _digest(transcript: TranscriptFile, size: int) -> str:
     """Return the SHA-256 of the first `size` bytes of the file; "" if it is shorter."""
     digest, left = hashlib.sha256(), size
     with transcript.path.open("rb") as stream:
@@ -143,7 +143,7 @@ def _digest(transcript: Transcript, size: int) -> str:
     return "" if left else digest.hexdigest()
 
 
-def _read_position(transcript: Transcript) -> Position:
+def _read_position(transcript: TranscriptFile) -> Position:
     try:
         data: dict[str, Any] = json.loads(transcript.state_file.read_text())
         return Position(int(data["cursor"]), str(data["prefix"]))
@@ -151,7 +151,7 @@ def _read_position(transcript: Transcript) -> Position:
         return Position()
 
 
-def _write_position(transcript: Transcript, position: Position) -> None:
+def _write_position(transcript: TranscriptFile, position: Position) -> None:
     data = {"cursor": position.cursor, "prefix": position.prefix}
     write_private(transcript.state_file, json.dumps(data))
 
