@@ -52,7 +52,8 @@ def run(call: McpCall) -> McpAnswer:
 
 
 def find_memory(call: McpCall) -> Memory | None:
-    rows = Memory.objects.visible_to(call.caller, call.project).readable().light()
+    """Return the memory, even if it is deleted: to forget twice is no error."""
+    rows = Memory.objects.visible_to(call.caller, call.project).light()
     memory: Memory | None = rows.filter(pk=parse_id(call.arguments["id"])).first()
     return memory
 

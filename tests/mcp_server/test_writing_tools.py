@@ -109,6 +109,20 @@ class TestForget:
         memory = Memory.objects.get(pk=own)
         assert memory.deleted_at and memory.delete_reason == "wrong"
 
+    def test_to_forget_twice_is_no_error_and_changes_nothing(self, bob_mcp, own):
+        bob_mcp.call("forget", id=own, reason="wrong")
+        again = bob_mcp.call("forget", id=own, reason="wrong again")
+
+        assert again["status"] == "forgotten"
+        assert Memory.objects.get(pk=own).delete_reason == "wrong"
+
+    def test_a_repeated_call_with_one_key_is_answered_alike(self, bob_mcp, own):
+        sent = {"id": own, "reason": "wrong"}
+        first, again = (once(bob_mcp, "forget", sent) for _ in range(2))
+
+        assert not first["isError"]
+        assert first == again
+
     def test_a_rotated_key_is_still_the_same_author(self, bob_mcp, own):
         key = bob_mcp.api.key
         made = bob_mcp.api.post(f"/api/v1/keys/{key.pk}/rotate", {}).json()
