@@ -11,7 +11,7 @@ from itertools import groupby
 from ace.rules.files import checkout
 from common.caller import Caller, Role
 from common.text.quote import json_string, name_or_string
-from context import memory_lines, selection, task_rules
+from context import memory_lines, selection, task_records, task_rules
 from context.files import recommend
 from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
 from context.memory_lines import MemoryLine
@@ -38,8 +38,9 @@ RELATION_WEIGHT = {
 }
 MAX_RULE = 4_000  # characters; the longest content of an entry
 TOKEN_BUDGET = 2_000  # tokens of a context, if the request names none
-# Hits beyond the limit: some of the first ones may repeat others, or be contradicted.
-SPARE_HITS = 3
+# Hits beyond the limit: some of the first ones may teach nothing, repeat others, or be
+# contradicted.
+SPARE_HITS = 8
 # The heading of each kind of lines, in the order of the text.
 HEADINGS = {
     "relevant": "Rules for this task:",
@@ -127,7 +128,8 @@ def for_task(
         tokens=budget // 2,
         around=read_surroundings(description, at_hand.tools, at_hand.files),
     )
-    memories = choose_memories(result.hits, known.rules, limit=top_k)
+    found = task_records.drop_routine(project, description, result.hits)
+    memories = choose_memories(found, known.rules, limit=top_k)
     hits = [memory.hit for memory in memories]
     files = recommend.recommend(
         project,

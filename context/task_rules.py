@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,8 +17,8 @@ from playbook.reading.relevance import Relevance, Relevances
 from playbook.rule_text.applicability import ALWAYS, Surroundings
 from projects.models import Project
 
-# `relevant` rules are about the task, `process` rules are about every task of the project,
-# and `other` rules are given only because the whole playbook is small.
+# `relevant` rules are about the task, and `process` rules are about every task of the
+# project. `other` rules are about the task's language, or the whole playbook is small.
 Section = Literal["relevant", "process", "other"]
 SECTIONS: tuple[Section, ...] = ("relevant", "process", "other")
 NOT_MEASURED = Relevance(0.0, is_relevant=False)
@@ -73,8 +73,8 @@ def choose(
 ) -> RelevantRules:
     """Return the whole playbook if it has at most `tokens`, and else what the task needs.
 
-    Of a larger playbook these are at most `limit` relevant rules, the pinned rules and
-    those that apply always.
+    Of a larger playbook these are at most `limit` relevant rules, the pinned rules, those
+    that apply always, and at most `limit` rules about the task's language.
     """
     rows = entry_list.find(project, entry_list.EntryFilters(), caller)
     near = relevance.measure(project, rows, description, around)
@@ -87,8 +87,11 @@ def choose(
     for pk in _by_similarity(process, near):
         wanted.setdefault(pk, "process")
     if is_whole:
-        for pk in _by_similarity(relevance.without_answers(rows), near):
-            wanted.setdefault(pk, "other")
+        others = _by_similarity(relevance.without_answers(rows), near)
+    else:
+        others = _of_language(near, besides=wanted)[:limit]
+    for pk in others:
+        wanted.setdefault(pk, "other")
     return _load(rows, wanted, near, caller)
 
 
@@ -109,6 +112,12 @@ def _relevant_ids(near: Relevances) -> list[uuid.UUID]:
 def _by_similarity(rows: EntryQuerySet, near: Relevances) -> list[uuid.UUID]:
     ids = rows.order_by("-pk").values_list("pk", flat=True)
     return sorted(ids, key=lambda pk: -near.by_id.get(pk, NOT_MEASURED).similarity)
+
+
+def _of_language(near: Relevances, besides: Container[uuid.UUID]) -> list[uuid.UUID]:
+    """Return the other entries about the task's language, the nearest to the task first."""
+    found = [pk for pk, one in near.by_id.items() if one.language and pk not in besides]
+    return sorted(found, key=lambda pk: (-near.by_id[pk].similarity, -pk.int))
 
 
 def _load(
@@ -136,6 +145,8 @@ def _rule(entry: PlaybookEntry, measured: Relevance, section: Section) -> Releva
 def _why(entry: PlaybookEntry, measured: Relevance, section: Section) -> str:
     if section == "process":
         return "pinned" if entry.pinned else "applies always"
+    if section == "other" and measured.language:
+        return f"the task is about {measured.language}"
     if section == "other":
         return "the whole playbook has room"
     why = measured.match or "speaks of the task"

@@ -91,6 +91,11 @@ def names_of(applies_to: Iterable[str], kind: str) -> Iterator[str]:
             yield name
 
 
+def is_limited(applies_to: Iterable[str]) -> bool:
+    """Whether a rule is about a tool or a language."""
+    return any(value.startswith(("tool:", "language:")) for value in applies_to)
+
+
 def read_surroundings(
     task: str, tools: Collection[str] = (), paths: Collection[str] = ()
 ) -> Surroundings:
@@ -117,16 +122,20 @@ def _paths(text: str) -> Iterator[str]:
 
 
 def find_match(applies_to: Iterable[str], around: Surroundings) -> str:
-    """Say which tool, path or language of the task a rule is about; "" if there is none."""
+    """Say which tool or path of the task a rule is about; "" if there is none."""
     for value in applies_to:
         kind, _, name = value.partition(":")
         if kind == "tool" and name.lower() in around.tools:
             return f"the task uses {name}"
         if kind == "path" and any(_covers(name, path) for path in around.paths):
             return f"the task names a file of {name}"
-        if kind == "language" and name in around.languages:
-            return f"the task is about {name}"
     return ""
+
+
+def find_language(applies_to: Iterable[str], around: Surroundings) -> str:
+    """Return the language of the task that a rule is about; "" if there is none."""
+    names = names_of(applies_to, "language")
+    return next((name for name in names if name in around.languages), "")
 
 
 def _covers(glob: str, path: str) -> bool:

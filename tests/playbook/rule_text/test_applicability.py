@@ -20,8 +20,6 @@ class TestMatch:
             ("path:docs/**", "reword docs/guide/start.md"),
             ("path:*.sql", "speed up queries/top.sql"),
             ("path:src/auth.py", "mend ./src/auth.py"),
-            ("language:go", "add a flag to the Go client"),
-            ("language:python", "mend tools/run.py"),
         ],
     )
     def test_a_rule_matches_what_the_task_names(self, value, task):
@@ -34,8 +32,7 @@ class TestMatch:
             ("tool:gh", "show the pull request"),
             ("path:docs/**", "reword src/docs_index.py"),
             ("path:*.sql", "speed up the queries"),
-            ("language:go", "go through the list again"),
-            ("language:c", "C is the third column"),
+            ("language:go", "add a flag to the Go client"),
             ("always", "use gh in docs/a.md"),
         ],
     )
@@ -44,7 +41,28 @@ class TestMatch:
 
     def test_what_is_at_hand_counts_too(self):
         assert match("tool:make", tools=["make"])
-        assert match("language:go", paths=["cmd/main.go"])
+
+
+class TestLanguage:
+    def language(self, value, task="", paths=()):
+        return applicability.find_language(
+            [value], read_surroundings(task, paths=paths)
+        )
+
+    def test_a_task_names_its_language_by_word_or_by_file(self):
+        assert self.language("language:go", "add a flag to the Go client") == "go"
+        assert self.language("language:python", "mend tools/run.py") == "python"
+        assert self.language("language:go", paths=["cmd/main.go"]) == "go"
+
+    @pytest.mark.parametrize(
+        ("value", "task"),
+        [
+            ("language:go", "go through the list again"),
+            ("language:c", "C is the third column"),
+        ],
+    )
+    def test_an_everyday_word_names_none(self, value, task):
+        assert self.language(value, task) == ""
 
 
 class TestValues:
