@@ -11,7 +11,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,19 @@ class Program:
         # Without `site` Python starts faster; hooks and the bridge use the library only.
         return [self.python, "-S", self.file]
 
-    def hook_line(self, event: str, harness: str) -> str:
-        words = [*self.words, "hook", event, "--harness", harness]
-        return subprocess.list2cmdline(words) if self.is_windows else shlex.join(words)
+    def hook_words(self, event: str, harness: str) -> list[str]:
+        return [*self.words, "hook", event, "--harness", harness]
+
+
+def write_cmd(words: list[str]) -> str:
+    """Write a line for `cmd /C`, which drops the quotes of a line that begins with one."""
+    line = subprocess.list2cmdline(words)
+    return f"call {line}" if line.startswith('"') else line
+
+
+def write_powershell(words: list[str]) -> str:
+    """Write a line for PowerShell, which calls a quoted word only after `&`."""
+    return "& " + " ".join("'" + word.replace("'", "''") + "'" for word in words)
 
 
 @dataclass(frozen=True)
@@ -71,11 +81,23 @@ class Entry:
     is_element: bool = False
 
 
-def write_group(program: Program, harness: CodingAgent, event: str) -> dict[str, Any]:
-    """The form of Claude Code, which Codex and Gemini CLI have taken over."""
+def write_exec(program: Program, harness: CodingAgent, event: str) -> dict[str, Any]:
+    """The form of Claude Code that starts a program without a shell."""
+    words = program.hook_words(event, harness.name)
     hook = {
         "type": "command",
-        "command": program.hook_line(event, harness.name),
+        "command": words[0],
+        "args": words[1:],
+        "timeout": TIMEOUT,
+    }
+    return {"hooks": [hook]}
+
+
+def write_group(program: Program, harness: CodingAgent, event: str) -> dict[str, Any]:
+    """The form of Codex and Gemini CLI: a line of the shell that the harness uses."""
+    hook = {
+        "type": "command",
+        "command": write_line(program, harness, event),
         "timeout": TIMEOUT * harness.timeout_unit,
     }
     matcher = harness.matchers.get(event)
@@ -84,18 +106,23 @@ def write_group(program: Program, harness: CodingAgent, event: str) -> dict[str,
 
 def write_flat(program: Program, harness: CodingAgent, event: str) -> dict[str, Any]:
     """The form of Cursor."""
-    return {"command": program.hook_line(event, harness.name), "timeout": TIMEOUT}
+    return {"command": write_line(program, harness, event), "timeout": TIMEOUT}
+
+
+def write_line(program: Program, harness: CodingAgent, event: str) -> str:
+    words = program.hook_words(event, harness.name)
+    return harness.windows_line(words) if program.is_windows else shlex.join(words)
 
 
 def write_two_shells(
     program: Program, harness: CodingAgent, event: str
 ) -> dict[str, Any]:
     """The form of Copilot CLI: a line for each shell."""
-    windows = replace(program, is_windows=True)
+    words = program.hook_words(event, harness.name)
     return {
         "type": "command",
-        "bash": replace(program, is_windows=False).hook_line(event, harness.name),
-        "powershell": f"& {windows.hook_line(event, harness.name)}",
+        "bash": shlex.join(words),
+        "powershell": write_powershell(words),
         "timeoutSec": TIMEOUT,
     }
 
@@ -185,6 +212,7 @@ class CodingAgent:
         default_factory=dict
     )  # beside "hooks" in a new file
     matchers: Mapping[str, str] = field(default_factory=dict)
+    windows_line: Callable[[list[str]], str] = write_cmd
     timeout_unit: int = 1  # of a second
     transcripts: str = ""  # where its sessions are: a pattern below the home
     note: str = ""  # what the person has to do once
@@ -240,6 +268,7 @@ HARNESSES = (
             "stop": "Stop",
             "session-end": "SessionEnd",
         },
+        hook_value=write_exec,
         transcripts=".claude/projects/*/*.jsonl",
     ),
     CodingAgent(
@@ -304,6 +333,7 @@ HARNESSES = (
             "session-end": "SessionEnd",
         },
         matchers={"tool-failed": "run_shell_command"},
+        windows_line=write_powershell,
         timeout_unit=1000,
         transcripts=".gemini/tmp/*/chats/session-*.json*",
     ),

@@ -45,7 +45,8 @@ def print_rows(
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in columns.values():
-        table.add_column(heading, overflow="fold")
+        # What is copied into the next command stays in one piece.
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("id", "key"))
     for row in rows:
         table.add_row(*(_cell(row.get(name)) for name in columns))
     console.print(table)

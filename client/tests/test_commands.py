@@ -405,6 +405,24 @@ class TestUse:
     def test_a_table_has_the_text_and_no_marks_of_its_own(self, am, connected):
         assert "[bold]are[/bold]" in am("search", "prices").stdout
 
+    def test_an_id_stays_in_one_piece(self, am, connected, monkeypatch):
+        long = {
+            **MEMORY,
+            "id": "01a218f7-1e6a-71df-bfc4-bb3ee32f2c7e",
+            "content": "word " * 60,
+        }
+        hits = {"hits": [{"score": 0.5, "memory": long}]}
+        answer = connected.answer.answer
+        monkeypatch.setattr(
+            connected.answer,
+            "answer",
+            lambda m, path, body: (
+                hits if path.endswith("/search") else answer(m, path, body)
+            ),
+        )
+
+        assert long["id"] in am("search", "prices").stdout
+
     def test_json_has_the_answer(self, am, connected):
         assert (
             json.loads(am("search", "prices", "--json").stdout)[0]["memory"] == MEMORY

@@ -245,21 +245,40 @@ class TestWindows:
     def test_the_keys_are_in_the_roaming_folder(self, machine):
         assert machine.data == r"C:\Users\Al Ice\AppData\Roaming\agent-memory"
 
-    def test_a_path_with_a_space_is_quoted(self):
-        program = Program(
-            r"C:\Al Ice\python.exe", r"C:\am\__main__.py", is_windows=True
+    @pytest.fixture
+    def program(self):
+        return Program(r"C:\Al Ice\python.exe", r"C:\am\__main__.py", is_windows=True)
+
+    def hook_of(self, name, program):
+        value = BY_NAME[name].hook_entries(program, is_read_only=True)[0].value
+        return value.get("hooks", [value])[0]
+
+    def test_claude_code_starts_the_program_without_a_shell(self, program):
+        hook = self.hook_of("claude-code", program)
+
+        assert hook["command"] == r"C:\Al Ice\python.exe"
+        assert hook["args"][:3] == ["-S", r"C:\am\__main__.py", "hook"]
+
+    def test_codex_has_a_line_that_cmd_does_not_cut(self, program):
+        assert self.hook_of("codex", program)["command"] == (
+            r'call "C:\Al Ice\python.exe" -S C:\am\__main__.py hook session-start --harness codex'
         )
 
-        assert program.hook_line("stop", "codex") == (
-            r'"C:\Al Ice\python.exe" -S C:\am\__main__.py hook stop --harness codex'
+    @pytest.mark.parametrize(
+        ("name", "key"), [("gemini", "command"), ("copilot", "powershell")]
+    )
+    def test_powershell_calls_the_quoted_program(self, program, name, key):
+        line = self.hook_of(name, program)[key]
+
+        assert line.startswith(
+            r"& 'C:\Al Ice\python.exe' '-S' 'C:\am\__main__.py' 'hook'"
         )
 
-    def test_powershell_calls_the_program(self):
-        value = BY_NAME["copilot"].hook_entries(PROGRAM, is_read_only=True)[0].value
+    def test_a_quote_in_a_path_stays_in_its_word(self):
+        program = Program("/home/al's/python", "/am.py")
 
-        assert value["powershell"].startswith("& ") and not value["bash"].startswith(
-            "&"
-        )
+        assert "'/home/al'\"'\"'s/python'" in self.hook_of("copilot", program)["bash"]
+        assert "'/home/al''s/python'" in self.hook_of("copilot", program)["powershell"]
 
 
 class TestJson:
