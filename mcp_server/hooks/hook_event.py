@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-MAX_SESSION = 255  # characters of a session's id
+MAX_SESSION = 200  # characters of a session's id, as of the key of a session
 MAX_FILES = 50  # files whose hashes an event may carry
 MAX_PATH = 1_000  # characters
 MAX_NAME = 200  # characters of a name of an event, a branch or a tool

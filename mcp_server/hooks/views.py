@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django.http import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -34,6 +35,8 @@ class HookProjectView(ProjectView):
 
 
 class HookView(HookProjectView):
+    """The answer is the harness's own JSON, and some harnesses refuse another field in it."""
+
     # Each event is another one, and what it gives is given once.
     idempotent_methods: ClassVar[frozenset[str]] = frozenset()
     query_methods: ClassVar[frozenset[str]] = frozenset({"POST"})
@@ -42,6 +45,9 @@ class HookView(HookProjectView):
     path_help: ClassVar[Mapping[str, str]] = {
         "harness": "`claude-code`, `codex`, `copilot`, `gemini`, `opencode` or `cursor`."
     }
+
+    def add_notes(self, response: HttpResponseBase) -> None:
+        """Add no notes to the answer of an event."""
 
     @extend_schema(
         operation_id="hooks_call",

@@ -60,6 +60,22 @@ class TestRefusals:
         assert not HookCount.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"hook_event_name": "SessionStart", "session_id": "x" * 300, "source": 7},
+        {"hook_event_name": "SessionStart", "session_id": "a\u0000b", "cwd": []},
+        {"hook_event_name": "UserPromptSubmit", "prompt": {"text": "add tests"}},
+        {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": "ls"},
+        {"hook_event_name": "PostToolUseFailure", "tool_name": "x", "error": [{}, 1]},
+        {"hook_event_name": "SessionEnd", "session_id": "nobody-has-begun-it"},
+        {"am": {"event": "stop", "files": {"a.py": "short", "b.py": None}}},
+    ],
+)
+def test_an_odd_event_fails_nobody(hook, bob_api, payload):
+    assert hook(bob_api, **payload) == {}
+
+
 class TestStatus:
     def test_it_has_the_last_event_and_the_counts_of_each_harness(self, hook, bob_api):
         hook(bob_api, **started())
