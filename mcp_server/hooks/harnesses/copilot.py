@@ -56,7 +56,8 @@ def _read_call(payload: Payload, kind: EventKind) -> EndedCall | None:
     outcome = fields.text(result, "resultType")
     error = payload.get("error")
     message = error.get("message") if isinstance(error, dict) else error
-    has_failed = kind is EventKind.TOOL_FAILED or outcome in FAILED
+    is_of_failures = kind is EventKind.TOOL_FAILED and outcome != "success"
+    has_failed = is_of_failures or outcome in FAILED
     return EndedCall(
         tool,
         _read_arguments(payload.get("toolArgs")),

@@ -73,6 +73,15 @@ def test_each_failed_call_has_its_command_and_its_error(harness, kind):
     assert found.signatures[0].name == "shell go: flag provided but not defined: -tag"
 
 
+def test_a_call_of_copilot_that_worked_has_not_failed():
+    event = event_of("copilot", "tool") | {"am": {"event": "tool-failed"}}
+    event["toolResult"] = {"resultType": "success", "textResultForLlm": "ok"}
+
+    call = read_event(find_harness("copilot"), event).call
+
+    assert call.has_failed is None
+
+
 class TestUnknown:
     @pytest.mark.parametrize("harness", list(HARNESSES))
     @pytest.mark.parametrize(
