@@ -342,6 +342,8 @@ class PlaybookDelta(models.Model):
         RESTORE = "restore"
         TAG = "tag"
         VOTE = "vote"
+        # It changes no entry: a person corrects a file of the repository.
+        CORRECT = "correct"
 
     class DeltaStatus(models.TextChoices):
         PENDING = "pending"
@@ -426,6 +428,7 @@ class PlaybookDelta(models.Model):
                         "restore",
                         "tag",
                         "vote",
+                        "correct",
                     ]
                 ),
                 name="delta_operation_known",

@@ -81,7 +81,9 @@ SERVICE_VALUE = "made by the service, of no text"
 
 def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
     found: DeltaQuerySet = PlaybookDelta.objects.filter(
-        Q(memory_id__in=erasure.ids_of("memory")) | Q(run_id__in=erasure.ids_of("run")),
+        Q(memory_id__in=erasure.ids_of("memory"))
+        | Q(run_id__in=erasure.ids_of("run"))
+        | Q(payload__correction__runs__has_any_keys=[*map(str, erasure.ids_of("run"))]),
         project_id=erasure.project_id,
     )
     return found

@@ -87,6 +87,8 @@ class ProposalCard:
         entry = self.delta.entry
         if self.delta.operation == Operation.ADD:
             return f"{verb} to {self.delta.category}"
+        if self.delta.operation == Operation.CORRECT:
+            return f"{verb} {_correction(self.delta).get('file', 'a file')}"
         return f"{verb} {entry.label}" if entry else verb
 
     @property
@@ -121,6 +123,12 @@ class ProposalCard:
     @property
     def cause(self) -> str:
         return str(self.delta.payload.get("root_cause") or "")
+
+    @property
+    def run_ids(self) -> list[str]:
+        """The runs that show that a line of a file is wrong."""
+        runs = _correction(self.delta).get("runs")
+        return [str(run) for run in runs] if isinstance(runs, list) else []
 
     @property
     def content(self) -> str:
@@ -221,6 +229,8 @@ def token_difference(
     """
     if delta.status not in UNDECIDED:
         return 0
+    if delta.operation == Operation.CORRECT:
+        return 0
     entry = delta.entry
     freed = sum(other.tokens for other in targets if other)
     if delta.operation in REMOVING_OPERATIONS:
@@ -239,6 +249,10 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
     current = delta.entry.content if delta.entry else ""
     if delta.operation == Operation.ADD:
         return text_diff.compare(delta.content, delta.content)
+    if delta.operation == Operation.CORRECT:
+        said = _correction(delta)
+        line, right = str(said.get("line", "")), str(said.get("replacement", ""))
+        return text_diff.compare(line, right or line)
     if delta.operation in REMOVING_OPERATIONS:
         cut = current[: text_diff.MAX_CHARACTERS]
         return TextDiff([DiffPart("removed", cut)], len(current) - len(cut))
@@ -247,6 +261,11 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
         return TextDiff([DiffPart("added", cut)], len(current) - len(cut))
     old = current if before is None else before
     return text_diff.compare(old, delta.content or current)
+
+
+def _correction(delta: PlaybookDelta) -> Mapping[str, Any]:
+    said = delta.payload.get("correction")
+    return said if isinstance(said, dict) else {}
 
 
 def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:

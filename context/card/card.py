@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from common.caller import Caller, Role
 from common.text import secrets
-from context.card import card_rows, failures, known_commands, work, wrong_lines
+from context.card import (
+    card_rows,
+    corrections,
+    failures,
+    known_commands,
+    work,
+    wrong_lines,
+)
 from context.card.card_line import CardLine
 from inference import tokens
 from playbook.rule_text import unsafe_phrases
@@ -52,9 +59,10 @@ def make(project: Project, caller: Caller) -> ProjectCard:
     """
     caller.require(Role.VIEWER, project.pk)
     rows = card_rows.read(project, caller)
+    wrong = wrong_lines.find(rows)
     known = known_commands.find(rows.commands)
     candidates = [
-        *wrong_lines.write(wrong_lines.find(rows)),
+        *wrong_lines.write(corrections.decide(project, wrong, rows.lines, caller)),
         *failures.find(project, rows.repairs, caller),
         *known_commands.write(known, known_commands.name_patterns(rows.lines)),
         *work.write(rows.uses),

@@ -7,6 +7,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ace.models import TaskCommand, TaskLookup
 from ace.rules import instruction_lines
@@ -34,11 +35,13 @@ class WrongLine:
     right: str
     sessions: int
     runs: tuple[uuid.UUID, ...]
+    trouble: Literal["was not there", "failed"] = "was not there"
 
     @property
     def replacement(self) -> str:
         """Return the line with what is right, or "" if that is not known."""
-        return self.line.text.replace(self.named, self.right) if self.right else ""
+        right = self.line.text.replace(self.named, self.right) if self.right else ""
+        return right if right != self.line.text else ""
 
 
 def find(rows: CardRows) -> list[WrongLine]:
@@ -66,7 +69,7 @@ def write(wrong: Iterable[WrongLine]) -> list[CardLine]:
     for each in wrong:
         right = f"; it is {quote(each.right)}" if each.right else ""
         says = f"{quote(each.line.path)} says {quote(each.named)}"
-        text = f"- {says}, which was not there{right} {count(each.sessions, None)}"
+        text = f"- {says}, which {each.trouble}{right} {count(each.sessions, None)}"
         lines.append(CardLine("wrong", text, each.named, each.sessions))
     return lines
 
@@ -172,4 +175,4 @@ def _refute_command(
     right = max(worked, key=lambda each: (worked[each], each), default="")
     sessions = {row.session for row in failed}
     runs = tuple(dict.fromkeys(row.run_id for row in failed))
-    return WrongLine(line, text, right, len(sessions), runs)
+    return WrongLine(line, text, right, len(sessions), runs, "failed")

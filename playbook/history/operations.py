@@ -220,6 +220,10 @@ def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> No
     votes.count(revision, load_target(delta), kind, delta.run_id)
 
 
+def _correct(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    """Change no entry: a person corrects the file."""
+
+
 OPERATIONS: dict[
     PlaybookDelta.DeltaOperation,
     Callable[[Revision, PlaybookDelta, Vector | None], None],
@@ -232,6 +236,7 @@ OPERATIONS: dict[
     PlaybookDelta.DeltaOperation.RESTORE: _restore,
     PlaybookDelta.DeltaOperation.TAG: _tag,
     PlaybookDelta.DeltaOperation.VOTE: _vote,
+    PlaybookDelta.DeltaOperation.CORRECT: _correct,
 }
 # Operations after which the memory of the delta supports the entry.
 OPERATIONS_WITH_EVIDENCE = {"add", "update", "merge", "vote"}

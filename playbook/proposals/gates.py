@@ -35,11 +35,15 @@ def evaluate(
 ) -> list[GateResult]:
     """Run every gate that applies to this kind of proposal, under the playbook's lock.
 
-    A vote has evidence and changes no text. A person needs no evidence, and a person
+    A correction of a file changes no entry, so only its words are checked. A vote has
+    evidence and changes no text. A person needs no evidence, and a person
     decides about length and usefulness. For a person, the gates of length and
     usefulness therefore only warn. `key_id` is the key that proposes the change.
     """
     proposal = item.proposal
+    if proposal.operation == Operation.CORRECT:
+        said = [proposal.reason, *map(str, proposal.correction.values())]
+        return list(_safety_gates(playbook, "\n".join(said)))
     is_vote = proposal.operation == Operation.VOTE
     entries = [] if is_vote else _affected_entries(proposal)
     results: list[GateResult] = []

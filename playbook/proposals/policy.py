@@ -34,6 +34,10 @@ IN_DOUBT = (
     "Agents are given the rule as contested until a person decides: accept to retire it, "
     "reject to confirm it."
 )
+CORRECTS_FILE = (
+    "Nothing is written into a repository. Accepted, the project card says it until the file "
+    "changes; rejected, it is not proposed again."
+)
 REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
 
 
@@ -64,6 +68,8 @@ def decide(
     risk = _risk(proposal, gates)
     if risk == "quarantine":
         return Decision(Status.PENDING, risk, _messages(gates, UNSAFE_GATES))
+    if proposal.operation == Operation.CORRECT:
+        return Decision(Status.PENDING, risk, CORRECTS_FILE)
     if proposal.origin:
         not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
         reason = f"It was imported, so a person decides. {_messages(gates, not_passed)}"

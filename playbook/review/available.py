@@ -75,6 +75,7 @@ class ActionRule:
 WAITING = frozenset({Status.PENDING, Status.STALE})
 PENDING = frozenset({Status.PENDING})
 IN_FORCE = frozenset(PlaybookDelta.IN_FORCE)
+CHANGES_ENTRIES = frozenset(Operation) - {Operation.CORRECT}
 TABLE: Mapping[DeltaAction, ActionRule] = {
     "accept": ActionRule(PENDING, accepts=True, releases=True),
     "edit": ActionRule(PENDING, frozenset(WRITES_TEXT), accepts=True, releases=True),
@@ -87,8 +88,8 @@ TABLE: Mapping[DeltaAction, ActionRule] = {
     ),
     "reject": ActionRule(WAITING),
     "rebase": ActionRule(WAITING),
-    "undo": ActionRule(IN_FORCE),
-    "redo": ActionRule(frozenset({Status.REVERTED}), releases=True),
+    "undo": ActionRule(IN_FORCE, CHANGES_ENTRIES),
+    "redo": ActionRule(frozenset({Status.REVERTED}), CHANGES_ENTRIES, releases=True),
     "reopen": ActionRule(IN_FORCE | {Status.REJECTED, Status.REVERTED}),
 }
 
@@ -153,6 +154,8 @@ def operation_refusal(
     rule = TABLE[action]
     if operation in rule.operations and (has_content or not rule.needs_content):
         return None
+    if rule.operations is CHANGES_ENTRIES:
+        return DeltaState("A correction of a file changes no entry; reopen it instead.")
     verb = "merge" if action == "merge" else "edit"
     return DeltaState(f"A delta with the operation {operation} has no text to {verb}.")
 

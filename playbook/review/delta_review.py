@@ -26,6 +26,8 @@ Status = PlaybookDelta.DeltaStatus
 # Reasons that a curator gives for a rejection (docs/playbook.md, "Deciding").
 REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
 
+ENTRY_CHANGED = "The entry has changed since this proposal."
+
 
 @dataclass(frozen=True)
 class EmbeddedText:
@@ -128,10 +130,9 @@ def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
 
 
 @write
-def mark_stale(delta: PlaybookDelta, caller: Caller) -> None:
-    """Mark a waiting delta stale because its entry has changed."""
+def mark_stale(delta: PlaybookDelta, caller: Caller, note: str = ENTRY_CHANGED) -> None:
+    """Mark a waiting delta stale because what it would change has changed."""
     rows = PlaybookDelta.objects.filter(pk=delta.pk).pending()
-    note = "The entry has changed since this proposal."
     if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
         audit(delta, caller, "stale")
 

@@ -73,7 +73,7 @@ def _reopen(
     playbook, held = delta_review.lock_row(delta)
     delta_review.refuse_other_version(held, version)
     available.require("reopen", held, caller)
-    if held.status in PlaybookDelta.IN_FORCE:
+    if held.status in PlaybookDelta.IN_FORCE and held.operation != Operation.CORRECT:
         held = revert.undo_delta(
             held, caller, reason="Decided again.", release_reason=release_reason
         )

@@ -20,6 +20,7 @@ from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
+from playbook.proposals.proposed_change import Proposal
 from playbook.review import decide
 from projects.models import Membership
 from tests.playbook.conftest import reword
@@ -126,6 +127,21 @@ class TestLists:
         assert reverse("console:inbox_quote", args=[delta.pk, 1]) in page
         assert "grounded" in page
         assert "Accept" in page
+
+    def test_it_shows_the_correction_of_a_file_and_the_runs_as_data(
+        self, curator, project, alice
+    ):
+        run = str(uuid.uuid4())
+        said = {"file": "CLAUDE.md", "line": f"{HOSTILE} in `old/`", "replacement": "in `new/`", "runs": [run]}  # fmt: skip
+        proposal = Proposal(operation="correct", reason=HOSTILE, correction=said)
+        submission.propose(project, [proposal], alice)
+
+        page = page_of(curator)
+
+        assert "Correct CLAUDE.md" in page
+        assert "`new/`" in page
+        assert reverse("admin:ace_acerun_change", args=[run]) in page
+        assert "<script>alert(1)" not in page
 
     def test_it_shows_what_a_lesson_leads_to_and_where_its_words_come_from(
         self, waiting_deltas, curator

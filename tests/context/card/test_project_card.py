@@ -2,57 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 from ace.models import TaskCommand, TaskInstructions, TaskLookup
 from common.caller import Role
 from inference import tokens
+from tests.context.card.task_calls import ROOT, bash, claude, read
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ROOT = "/home/ana/shop"
 FLAG = "flag provided but not defined: -tag\nusage: go test [build flags]"
-
-
-def bash(command, result="ok", **more):
-    return {"tool_name": "Bash", "arguments": {"command": command}, "result": result, "cwd": ROOT} | more  # fmt: skip
-
-
-def read(path, text, **more):
-    arguments = {"file_path": f"{ROOT}/{path}"}
-    return {"tool_name": "Read", "arguments": arguments, "result": text, "cwd": ROOT} | more  # fmt: skip
-
-
-def claude(*lines):
-    return read("CLAUDE.md", "\n".join(f"{n:6}→{x}" for n, x in enumerate(lines, 1)))
-
-
-@pytest.fixture
-def complete(project):
-    number = count(1)
-
-    def complete(api, *calls, **more):
-        task = {
-            "project_id": str(project.pk),
-            "goal": f"Mend the cart, round {next(number)}",
-            "result": "It is done.",
-            "tool_usage": list(calls),
-        }
-        answer = api.post("/api/v1/complete-task", task | more, format="json")
-        assert answer.status_code == 200, answer.json()
-        return answer.json()
-
-    return complete
-
-
-@pytest.fixture
-def card(project):
-    def card(api, **headers):
-        url = f"/api/v1/context/card?project_id={project.pk}"
-        return api.get(url, headers=headers)
-
-    return card
 
 
 def subjects(answer, section):

@@ -1,0 +1,184 @@
+"""Corrections of the repository's own instructions: proposed, decided, and said on the card."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from common.caller import SYSTEM, Role
+from context import tasks
+from context.card import corrections
+from jobs.models import Job
+from playbook.models import PlaybookDelta, PlaybookEntry
+from tests.context.card.task_calls import ROOT, bash, claude, read
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LINE = "- `src/cmds`: the commands"
+MISSING = "ls: src/cmds: No such file or directory"
+DELTAS = "/api/v1/playbook/deltas"
+
+
+@pytest.fixture
+def refute(complete, bob_api):
+    """Let three sessions look in vain for what CLAUDE.md names."""
+    complete(bob_api, claude("# Shop", LINE))
+    complete(bob_api, read("src/cli/run.py", "x = 1"), read("src/app.py", "x = 1"))
+    return [
+        complete(bob_api, bash("ls src/cmds", MISSING, status="error"))["run_id"]
+        for _ in range(3)
+    ]
+
+
+@pytest.fixture
+def propose(refute, project):
+    def propose():
+        return corrections.propose(project, SYSTEM)
+
+    return propose
+
+
+@pytest.fixture
+def decide(alice_api):
+    def decide(verb, delta, **fields):
+        answer = alice_api.post(f"{DELTAS}/{delta.pk}/{verb}", fields, format="json")
+        assert answer.status_code == 200, answer.json()
+        return answer.json()
+
+    return decide
+
+
+@pytest.fixture
+def wrong(card, bob_api):
+    """Return what the card says is wrong."""
+
+    def wrong():
+        lines = card(bob_api).json()["lines"]
+        return [line["subject"] for line in lines if line["section"] == "wrong"]
+
+    return wrong
+
+
+def edit(old, new):
+    arguments = {"file_path": f"{ROOT}/CLAUDE.md", "old_string": old, "new_string": new}
+    return {"tool_name": "Edit", "arguments": arguments, "result": "Updated.", "cwd": ROOT}  # fmt: skip
+
+
+class TestProposals:
+    def test_a_refuted_line_waits_with_what_to_write_and_the_runs(
+        self, propose, refute, bob_api, project
+    ):
+        propose()
+
+        found = bob_api.get(DELTAS, {"project_id": str(project.pk)}).json()["results"]
+        (delta,) = [each for each in found if each["operation"] == "correct"]
+        said = delta["payload"]["correction"]
+        assert delta["status"] == "pending"
+        assert delta["reason"].startswith(
+            'In "CLAUDE.md", replace "- `src/cmds`: the commands" by "- `src`: the commands"'
+        )
+        assert said["runs"] == refute[::-1]
+        assert (said["file"], said["line"], said["sessions"]) == ("CLAUDE.md", LINE, 3)
+
+    def test_it_is_proposed_once(self, propose):
+        assert propose() == propose()
+        assert PlaybookDelta.objects.filter(operation="correct").count() == 1
+
+    def test_no_key_proposes_one(self, bob_api, project):
+        body = {"project_id": str(project.pk), "operation": "correct", "reason": "x"}
+
+        assert bob_api.post(DELTAS, body, format="json").status_code == 400
+
+    def test_what_only_a_bound_user_saw_is_not_proposed_to_all(
+        self, complete, client_of, project
+    ):
+        one = client_of(project, role=Role.WRITER, user_id="u1")
+        complete(one, claude("# Shop", LINE))
+        for _ in range(3):
+            complete(one, bash("ls src/cmds", MISSING, status="error"))
+
+        assert corrections.propose(project, SYSTEM) == []
+
+    def test_it_waits_whatever_the_policy(self, project, propose):
+        project.settings = {"policy": "auto"}
+        project.save()
+
+        assert propose()[0].status == "pending"
+
+
+class TestDecisions:
+    def test_an_accepted_one_stays_on_the_card_until_the_file_changes(
+        self, complete, propose, decide, wrong, bob_api
+    ):
+        decide("accept", propose()[0])
+        complete(bob_api, bash("ls src/cmds", "run.py"))
+        assert wrong() == ["src/cmds"]
+
+        complete(bob_api, edit(LINE, "- `src`: the commands"))
+
+        assert wrong() == []
+
+    def test_accepting_changes_no_entry(self, propose, decide):
+        answer = decide("accept", propose()[0])
+
+        assert answer["status"] == "accepted"
+        assert not PlaybookEntry.objects.exists()
+        assert "undo" not in answer["actions"]
+
+    def test_a_rejected_one_is_neither_shown_nor_proposed_again(
+        self, propose, decide, wrong
+    ):
+        assert wrong() == ["src/cmds"]
+        decide("reject", propose()[0], reason="It is built first.")
+
+        again = propose()
+
+        assert [delta.status for delta in again] == ["rejected"]
+        assert wrong() == []
+
+    def test_a_reopened_one_waits_again(self, propose, decide):
+        delta = propose()[0]
+        decide("accept", delta)
+
+        assert decide("reopen", delta)["status"] == "pending"
+
+    def test_one_that_waits_is_stale_once_the_file_changed(
+        self, complete, propose, bob_api
+    ):
+        delta = propose()[0]
+        complete(bob_api, edit(LINE, "- `src`: the commands"))
+
+        propose()
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.review_note) == ("stale", corrections.FILE_CHANGED)
+
+
+class TestJob:
+    def test_it_runs_once_a_day_where_a_task_read_instructions(
+        self, refute, run_jobs, other_project
+    ):
+        tasks.propose_corrections()
+        run_jobs()
+        tasks.propose_corrections()
+
+        jobs = Job.objects.filter(kind="correct_instructions")
+        assert jobs.get().result == {"found": 1}
+        jobs.update(created_at=timezone.now() - timedelta(days=2))
+        tasks.propose_corrections()
+        assert jobs.count() == 2
+
+
+def test_a_purge_of_a_run_masks_what_it_showed(
+    complete, propose, alice_api, bob_api, project
+):
+    run = complete(bob_api, bash("ls src/cmds", MISSING, status="error"))
+    delta = propose()[0]
+    body = {"project_id": str(project.pk), "ids": [run["memory_id"]], "reason": "asked"}
+
+    assert alice_api.post("/api/v1/purge", body, format="json").status_code == 200
+
+    delta.refresh_from_db()
+    assert LINE not in str(delta.payload)
+    assert LINE not in delta.reason
