@@ -19,6 +19,7 @@ from context.selection import Budget, CandidateLine, Selection
 from context.task_rules import SECTIONS, RelevantRule
 from inference import tokens
 from memories.models import MemoryFile
+from memories.read import exposures as memory_exposures
 from memories.read import search
 from memories.scopes import Scope
 from playbook.entries import freshness
@@ -106,8 +107,8 @@ def for_task(
     """Return the best memories, entries and files for a task, and a text that lists them.
 
     Entries come first, because they are shorter and were reviewed. No line is cut, and no
-    line repeats another one. This function records which entries the agent was given, for the
-    agent's next finished task.
+    line repeats another one. This function records which entries and memories the agent was
+    given, for the agent's next finished task.
     """
     caller.require(Role.VIEWER, project.pk)
     agent_id = exposures.resolve_agent(caller, agent_id)
@@ -150,6 +151,12 @@ def for_task(
         {rule.entry.pk: rule.score for rule in entries},
         caller,
         source=Exposure.ExposureSource.CONTEXT,
+        agent_id=agent_id,
+    )
+    memory_exposures.record(
+        project,
+        [memory.hit.memory.pk for memory in given],
+        caller,
         agent_id=agent_id,
     )
     text = write(chosen, budget)

@@ -21,6 +21,7 @@ from memories.queries import (
     FileQuerySet,
     FindingQuerySet,
     MemoryChangeQuerySet,
+    MemoryExposureQuerySet,
     MemoryQuerySet,
     PossibleDuplicateQuerySet,
     PurgeQuerySet,
@@ -666,6 +667,57 @@ class DuplicateFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} ~ {self.original_id}"
+
+
+class GivenUse(models.TextChoices):
+    """How a task used what its agent was given."""
+
+    CITED = "cited", "the agent cited it"
+    COMMAND = "command", "the task ran a command or tool that it names"
+    FILE = "file", "the task touched a file that it names"
+
+
+class MemoryExposure(models.Model):
+    """A memory that an agent got, in which call, and how the agent then used it.
+
+    `run_id` and `used_as` are empty until the agent's next finished task is credited with
+    the exposure.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    memory = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="exposures", db_index=False
+    )
+    run_id = models.UUIDField(null=True, blank=True)
+    agent_id = models.CharField(max_length=255, blank=True)
+    key_id = models.UUIDField()
+    used_as = models.CharField(max_length=8, choices=GivenUse, blank=True)
+    # The request that gave the memory to the agent.
+    request_id = models.CharField(max_length=64, blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    objects = MemoryExposureQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run_id", "memory"], name="memory_exposure_once_per_run"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["project", "agent_id", "-id"],
+                condition=models.Q(run_id=None),
+                name="memory_exposure_uncredited",
+            ),
+            models.Index(fields=["memory", "-at"], name="memory_exposure_newest"),
+            models.Index(fields=["project", "at"], name="memory_exposure_of_week"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} at {self.at:%Y-%m-%d}"
 
 
 class Purge(models.Model):

@@ -31,6 +31,7 @@ from memories.models import (
     File,
     Memory,
     MemoryChange,
+    MemoryExposure,
     MemoryFile,
     MemoryVector,
     PossibleDuplicate,
@@ -162,6 +163,11 @@ class MemoryErasure(ErasureHandler):
             "attested_hash": "the hash of a file of the code base",
         },
         PossibleDuplicate: {"decided_by": ACTOR},
+        MemoryExposure: {
+            "agent_id": ACTOR,
+            "used_as": INTERNAL,
+            "request_id": INTERNAL,
+        },
         Purge: {
             "selection": "masked when the purge is done",
             "reason": "why an owner purged, in the owner's words for the receipt",

@@ -371,6 +371,11 @@ class PossibleDuplicateQuerySet(models.QuerySet[Any]):
         return self.filter(state="open", memory__in=current, other__in=current)
 
 
+class MemoryExposureQuerySet(models.QuerySet[Any]):
+    def visible_to(self, caller: Caller) -> Self:
+        return self.filter(memory__in=_rows("Memory").visible_to(caller))
+
+
 class PurgeQuerySet(models.QuerySet[Any]):
     def visible_to(self, caller: Caller) -> Self:
         """Return the purges of projects that the caller owns.

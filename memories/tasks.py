@@ -13,6 +13,7 @@ from memories.duplicates import scan
 from memories.lifecycle import expire
 from memories.maintenance import embedding_job
 from memories.models import Memory
+from memories.read import exposures
 from memories.retention import (
     compaction_policy,
     consolidation,
@@ -32,6 +33,7 @@ __all__ = [
     "consolidation",
     "embedding_job",
     "erase",
+    "forget_exposures",
     "forget_findings",
     "project_deletion",
     "prune",
@@ -77,6 +79,13 @@ def consolidate() -> None:
 def forget_findings() -> None:
     """Delete the findings of scans whose job no longer exists."""
     scan.forget_findings()
+
+
+@shared_task
+def forget_exposures() -> None:
+    """Delete old exposures that are not credited to a finished task."""
+    exposures.delete_old()
+    Heartbeat.beat("memory_exposures")
 
 
 @shared_task

@@ -66,6 +66,10 @@ app.conf.update(
         "compaction": {"task": "memories.tasks.compact", "schedule": 3600},
         "pruning": {"task": "memories.tasks.prune_unrecalled", "schedule": 3600},
         "consolidation": {"task": "memories.tasks.consolidate", "schedule": 3600},
+        "memory-exposures": {
+            "task": "memories.tasks.forget_exposures",
+            "schedule": 86400,
+        },
         "duplicate-findings": {
             "task": "memories.tasks.forget_findings",
             "schedule": 86400,

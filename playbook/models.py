@@ -14,7 +14,7 @@ from common.ids import uuid7
 from common.text.quote import visible_line
 from inference import tokens
 from inference.embedding.vector import StoredVector, Vector
-from memories.models import Memory
+from memories.models import GivenUse, Memory
 from playbook.queries import (
     QUOTE_COUNT,
     REFUSED_ONCE,
@@ -714,11 +714,6 @@ class Exposure(models.Model):
     the exposure. The other uses are read from the calls of that task.
     """
 
-    class Use(models.TextChoices):
-        CITED = "cited", "the agent cited it"
-        COMMAND = "command", "the task ran a command or tool that it names"
-        FILE = "file", "the task touched a file that it names"
-
     class ExposureSource(models.TextChoices):
         RENDER = "render"
         CONTEXT = "context"
@@ -742,7 +737,7 @@ class Exposure(models.Model):
     relevance = models.FloatField(null=True, blank=True)
     was_cited = models.BooleanField(default=False)
     used_as = models.CharField(
-        max_length=8, choices=Use, blank=True, default="", db_default=""
+        max_length=8, choices=GivenUse, blank=True, default="", db_default=""
     )
     # The request that gave the entry to the agent.
     request_id = models.CharField(max_length=64, blank=True, default="", db_default="")

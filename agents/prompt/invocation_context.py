@@ -78,7 +78,7 @@ def for_invocation(
         )
     )
     given = _what_has_room(recalled, prompt)
-    record_exposure(project, caller, given.entries, session)
+    record_exposure(project, caller, given, session)
     return InvocationContext(prompt, given)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from agents.recall import sources
 from agents.recall.failures import SourceFailures
@@ -16,6 +16,7 @@ from common.caller import Caller, Role
 from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.sessions.lifecycle import resolve_user
+from memories.read import exposures as memory_exposures
 from memories.read.recalls import note_recalled
 from memories.read.search import MemoryHit
 from playbook.models import Exposure
@@ -35,7 +36,7 @@ def recall(
     user: str = "",
     session: Session | None = None,
 ) -> RecalledMemory:
-    """Return what an invocation is given from memory, and record which rules it was given.
+    """Return what an invocation is given from memory, and record its rules and memories.
 
     A source that fails leaves its part empty; `errors` says so. Where memory is off for the
     user or the conversation, nothing is read. Refuse with NotFound for another user's name.
@@ -45,7 +46,7 @@ def recall(
     )
     failed = SourceFailures()
     with failed.collect("exposures"):
-        record_exposure(project, caller, recalled.entries, session)
+        record_exposure(project, caller, recalled, session)
     return failed.add_to(recalled)
 
 
@@ -122,16 +123,22 @@ def _read_sources(
 def record_exposure(
     project: Project,
     caller: Caller,
-    entries: Iterable[RecalledItem],
+    given: RecalledMemory,
     session: Session | None = None,
 ) -> None:
-    """Record the rules that the agent was given, as the context of a task does."""
+    """Record the rules and memories that the agent was given, as the context of a task does."""
     agent_id = session.agent_id if session else caller.agent_id
     exposures.record(
         project,
-        {uuid.UUID(item.id): item.score for item in entries},
+        {uuid.UUID(item.id): item.score for item in given.entries},
         caller,
         source=Exposure.ExposureSource.CONTEXT,
+        agent_id=agent_id,
+    )
+    memory_exposures.record(
+        project,
+        [uuid.UUID(item.id) for item in (*given.facts, *given.episodes)],
+        caller,
         agent_id=agent_id,
     )
 

@@ -14,6 +14,7 @@ from common.caller import Caller
 from console.weeks import Week
 from mcp_server.hooks import push_use
 from mcp_server.hooks.push_use import NOTHING_PUSHED, PushUse
+from memories.models import GivenUse, MemoryExposure
 from playbook.models import (
     Conflict,
     Exposure,
@@ -60,6 +61,7 @@ class WeekSummary:
     conflicts: Sequence[Conflict] = field(default_factory=list)
     given: Mapping[str, int] = field(default_factory=dict)
     pushes: PushUse = NOTHING_PUSHED
+    given_memories: Mapping[str, int] = field(default_factory=dict)
     is_cut: bool = False
 
     @property
@@ -72,19 +74,24 @@ class WeekSummary:
 
     @property
     def is_empty(self) -> bool:
-        is_unused = not self.given and not self.pushes.lines
+        is_unused = not self.use and not self.pushes.lines
         return is_unused and not any(self.counts.values())
 
     @property
     def use(self) -> str:
-        """A sentence about what agents were given; "" if they were given nothing."""
-        total = sum(self.given.values())
-        if not total:
-            return ""
-        ways = {use: self.given.get(use.value, 0) for use in Exposure.Use}
-        named = [f"{n:,} because {use.label}" for use, n in ways.items() if n]
-        used = f"{sum(ways.values()):,} were used: {'; '.join(named)}" if named else ""
-        return f"Agents were given rules {total:,} times; {used or 'none was used'}."
+        """Sentences about what agents were given; "" if they were given nothing."""
+        texts = (describe_use("rules", self.given), describe_use("memories", self.given_memories))  # fmt: skip
+        return " ".join(filter(None, texts))
+
+
+def describe_use(what: str, given: Mapping[str, int]) -> str:
+    total = sum(given.values())
+    if not total:
+        return ""
+    ways = {use: given.get(use.value, 0) for use in GivenUse}
+    named = [f"{n:,} because {use.label}" for use, n in ways.items() if n]
+    used = f"{sum(ways.values()):,} were used: {'; '.join(named)}" if named else ""
+    return f"Agents were given {what} {total:,} times; {used or 'none was used'}."
 
 
 def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
@@ -105,15 +112,18 @@ def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
         lessons,
         contested=_contested_lessons(votes, entries),
         conflicts=_conflicts(project, week, caller),
-        given=_count_uses(project, week, caller),
         pushes=push_use.count(project, week.start, week.end, caller),
+        given=_count_uses(Exposure, project, week, caller),
+        given_memories=_count_uses(MemoryExposure, project, week, caller),
         is_cut=len(rules) > MAX_CHANGES,
     )
 
 
-def _count_uses(project: Project, week: Week, caller: Caller) -> dict[str, int]:
+def _count_uses(
+    model: type[Exposure | MemoryExposure], project: Project, week: Week, caller: Caller
+) -> dict[str, int]:
     """Count what agents were given in the week, by how they used it."""
-    rows = Exposure.objects.visible_to(caller).filter(
+    rows = model.objects.visible_to(caller).filter(
         project=project, at__gte=week.start, at__lt=week.end
     )
     counts = rows.order_by().values_list("used_as").annotate(n=Count("pk"))

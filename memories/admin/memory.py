@@ -35,6 +35,7 @@ from memories.admin import (
     change_table,
     compaction_pages,
     derivation_pages,
+    exposures_panel,
     lineage_panel,
     list_search,
     purges,
@@ -403,6 +404,7 @@ class MemoryAdmin(RowsAdmin):
             yield derivation_pages.sources_panel(row, caller)
         yield lineage_panel.build_panel(row, caller)
         yield self._possible_duplicates(row, caller)
+        yield exposures_panel.build_panel(row, caller)
         yield self._history(row, caller, most=10)
 
     def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:

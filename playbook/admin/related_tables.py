@@ -11,6 +11,7 @@ from common.admin.model_admin import RowsAdmin
 from common.admin.panels import format_time, row_link, short_text
 from common.caller import Caller
 from memories.admin.tables import MemoryRowsAdmin
+from memories.models import GivenUse
 from playbook.admin.panel_tables import ENTRY, RUN
 from playbook.models import (
     EntryVector,
@@ -97,7 +98,7 @@ class ExposureAdmin(EntryRowsAdmin):
     list_filter = [
         ProjectFilter,
         choice_filter("was_cited", [(1, "yes"), (0, "no")], "cited"),
-        choice_filter("used_as", Exposure.Use.choices, "used"),
+        choice_filter("used_as", GivenUse.choices, "used"),
         exact_filter("agent_id", "agent"),
     ]
     search_fields = ["entry__label", "run_id", "entry_id"]

@@ -5,11 +5,10 @@ An exposure changes no counter, and no revision records an exposure.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
@@ -18,16 +17,19 @@ from access.models import ApiKey
 from common.caller import Caller
 from common.db import delete_in_batches, write
 from common.text import literals
+from memories.models import GivenUse
+from memories.read.exposures import (
+    CREDIT_WINDOW,
+    RETENTION,
+    CreditedTask,
+    find_code,
+    runs_any,
+)
 from playbook.models import Exposure, PlaybookEntry
 from playbook.rule_text.applicability import Surroundings, find_match, names_of
 from projects.models import Project
 
 Source = Exposure.ExposureSource
-# Exposures older than this are not credited to a task.
-CREDIT_WINDOW = timedelta(hours=24)
-_CODE = re.compile(r"`([^`\n]{2,200})`")
-# How long exposures without a task are kept (docs/limits.md).
-RETENTION = timedelta(days=90)
 
 
 @dataclass(frozen=True)
@@ -41,23 +43,12 @@ class EntryUse:
     last_cited_at: datetime | None
 
 
-@dataclass(frozen=True)
-class FinishedTask:
-    """A finished task, with the entries that its request names as given and as cited.
+@dataclass(frozen=True, kw_only=True)
+class FinishedTask(CreditedTask):
+    """A finished task, with the entries that its request names as given and as cited."""
 
-    `commands` are the shell commands and the names of the tools that it called, and
-    `paths` the files that it touched.
-    """
-
-    run_id: uuid.UUID
-    project: Project
-    agent_id: str
-    key_id: uuid.UUID | None
-    at: datetime
     given_entries: Collection[uuid.UUID]
     cited_entries: Collection[uuid.UUID]
-    commands: Collection[str] = ()
-    paths: Collection[str] = ()
 
 
 def resolve_agent(caller: Caller, agent_id: str) -> str:
@@ -137,22 +128,15 @@ def _note_uses(of_run: QuerySet[Exposure], task: FinishedTask) -> None:
 def find_use(row: Exposure, task: FinishedTask) -> str:
     """Return how a task used an entry: cited, same command, same file, or "" for not."""
     if row.was_cited:
-        return Exposure.Use.CITED
+        return GivenUse.CITED
     entry = row.entry
     tools = {name.lower() for name in names_of(entry.applies_to, "tool")}
-    named = {" ".join(code.split()).lower() for code in _CODE.findall(entry.content)}
-    if any(_runs(command.lower(), tools | named) for command in task.commands):
-        return Exposure.Use.COMMAND
+    if runs_any(task.commands, tools | find_code(entry.content)):
+        return GivenUse.COMMAND
     globs = [f"path:{name}" for name in names_of(entry.applies_to, "path")]
     globs += [f"path:{path}" for path in literals.find_paths(entry.content)]
     is_near = find_match(globs, Surroundings(paths=tuple(task.paths)))
-    return Exposure.Use.FILE if is_near else ""
-
-
-def _runs(command: str, names: Collection[str]) -> bool:
-    """Whether a command has one of the names or commands as whole words."""
-    words = f" {' '.join(command.split())} "
-    return any(f" {name} " in words for name in names if len(name) > 1)
+    return GivenUse.FILE if is_near else ""
 
 
 def _uncredited_rows(task: FinishedTask) -> QuerySet[Exposure]:

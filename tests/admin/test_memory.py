@@ -8,8 +8,9 @@ import pytest
 from django.urls import reverse
 
 from common.caller import Role
+from common.ids import uuid7
 from memories.lifecycle import supersede, update
-from memories.models import MemoryFile
+from memories.models import MemoryExposure, MemoryFile
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
 from tests.admin.conftest import HOSTILE, MARK
@@ -38,6 +39,26 @@ def related(html):
     panel = panel[: panel.index("</section>")]
     pattern = r'<td>([a-z ]+)</td><td><a class="am-link" href="[^"]*/([0-9a-f-]{36})/'
     return dict(re.findall(pattern, panel))
+
+
+class TestExposures:
+    def test_its_page_names_the_call_that_gave_it_and_its_use(self, curator, stored):
+        memory = stored()
+        MemoryExposure.objects.create(
+            project=memory.project,
+            memory=memory,
+            agent_id="coder-7",
+            key_id=uuid7(),
+            used_as="file",
+            request_id="request-9",
+        )
+
+        html = page(curator, memory)
+
+        assert "Given to agents: 1, used: 1" in html
+        assert "coder-7" in html
+        assert "request-9" in html
+        assert "the task touched a file that it names" in html
 
 
 class TestLineage:

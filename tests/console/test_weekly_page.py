@@ -14,6 +14,7 @@ from common.ids import uuid7
 from console import weeks
 from console.weekly import week_markdown, week_summary
 from mcp_server.models import Push
+from memories.models import MemoryExposure
 from playbook.history import votes
 from playbook.history.revision import Cause
 from playbook.models import (
@@ -31,9 +32,9 @@ from tests.admin.test_playbook import TEXT, add, reword
 
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
-# sidebar; the project; changes, harmful votes, entries, deltas, conflicts, exposures and
-# pushes.
-QUERIES = 13
+# sidebar; the project; changes, harmful votes, entries, deltas, conflicts, exposures of
+# rules and of memories, and pushes.
+QUERIES = 14
 WEEKLY = reverse("console:weekly")
 
 
@@ -92,6 +93,18 @@ class TestUse:
         text = page(owner, project).content.decode()
 
         assert "Hooks pushed 2 lines in 1 session, 80 tokens a session." in text
+
+    def test_the_page_says_it_of_memories_too(self, owner, project, a_memory):
+        MemoryExposure.objects.create(
+            project=project, memory=a_memory(), key_id=uuid7(), used_as="cited"
+        )
+
+        html = page(owner, project).content.decode()
+
+        assert (
+            "Agents were given memories 1 times; 1 were used: 1 because the agent cited it."
+            in html
+        )
 
 
 class TestWhatWasLearned:

@@ -1,0 +1,153 @@
+"""What memories an agent was given, and how the task that followed used them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from common.caller import Caller, Role
+from common.ids import uuid7
+from context import task_context
+from context.task_context import AtHand
+from memories import tasks
+from memories.models import MemoryExposure
+from memories.scopes import Scope
+from memories.store import write
+from memories.store.drafts import Draft, FileRef
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TASK = "Retry the invoice export when the gateway answers 503"
+TEXT = f"{TASK}: run `make export`."
+
+
+@pytest.fixture
+def memory(project, alice):
+    draft = Draft(
+        content=TEXT,
+        memory_type="learning",
+        files=(FileRef("billing/export.py", "modified"),),
+    )
+    return write.store(project, draft, alice).memory
+
+
+@pytest.fixture
+def ask(project):
+    def ask(api):
+        body = {"project_id": str(project.pk), "task_description": TASK}
+        answer = api.post("/api/v1/context/task", body, format="json")
+        assert [each["memory"]["id"] for each in answer.json()["memories"]]
+        return answer
+
+    return ask
+
+
+@pytest.fixture
+def complete(project):
+    def complete(api, result="It is done.", *calls):
+        task = {
+            "project_id": str(project.pk),
+            "goal": "Mend the export",
+            "result": result,
+            "tool_usage": list(calls),
+        }
+        answer = api.post("/api/v1/complete-task", task, format="json")
+        assert answer.status_code == 200, answer.json()
+        return answer.json()["run_id"]
+
+    return complete
+
+
+def bash(command):
+    return {"tool_name": "Bash", "arguments": {"command": command}, "result": "ok"}
+
+
+def read(path):
+    return {"tool_name": "Read", "arguments": {"file_path": path}, "result": "x = 1"}
+
+
+class TestUse:
+    @pytest.mark.parametrize(
+        ("calls", "use"),
+        [
+            ([bash("make export FORMAT=csv")], "command"),
+            ([read("billing/export.py")], "file"),
+            ([bash("make exports"), read("billing/import.py")], ""),
+        ],
+    )
+    def test_it_is_read_from_the_calls_of_the_next_task(
+        self, memory, ask, complete, bob_api, calls, use
+    ):
+        ask(bob_api)
+
+        run = complete(bob_api, "It is done.", *calls)
+
+        row = MemoryExposure.objects.get(memory=memory)
+        assert (str(row.run_id), row.used_as) == (run, use)
+        assert row.request_id
+
+    def test_a_result_with_the_id_of_the_memory_cites_it(
+        self, memory, ask, complete, bob_api
+    ):
+        ask(bob_api)
+
+        complete(bob_api, f"Done as {memory.pk} says.")
+
+        assert MemoryExposure.objects.get(memory=memory).used_as == "cited"
+
+    def test_the_last_of_several_exposures_counts(self, memory, ask, complete, bob_api):
+        ask(bob_api)
+        ask(bob_api)
+
+        complete(bob_api)
+        complete(bob_api)
+
+        assert MemoryExposure.objects.filter(memory=memory).count() == 1
+
+    def test_what_another_key_was_given_is_not_credited(
+        self, memory, ask, complete, bob_api, alice_api
+    ):
+        ask(bob_api)
+
+        complete(alice_api, f"Done as {memory.pk} says.")
+
+        assert MemoryExposure.objects.get(memory=memory).run_id is None
+
+    def test_a_person_without_a_key_is_no_agent(self, memory, project, alice):
+        task_context.for_task(project, TASK, alice)
+
+        assert not MemoryExposure.objects.exists()
+
+
+class TestRows:
+    def test_those_without_a_task_are_deleted_after_90_days(
+        self, memory, ask, complete, bob_api
+    ):
+        ask(bob_api)
+        complete(bob_api)
+        ask(bob_api)
+        then = timezone.now() - timedelta(days=91)
+        MemoryExposure.objects.update(at=then)
+
+        tasks.forget_exposures()
+
+        assert MemoryExposure.objects.get().run_id is not None
+
+    def test_a_bound_user_does_not_see_those_of_another(self, project):
+        one, two = (
+            Caller(name, roles={project.pk: Role.WRITER}, user_id=name, key_id=uuid7())
+            for name in ("u1", "u2")
+        )
+        draft = Draft(content=TEXT, memory_type="learning", scope=Scope("user", "u1"))
+        write.store(project, draft, one)
+        own = AtHand(scopes=(Scope("user", "u1"),))
+        task_context.for_task(project, TASK, one, at_hand=own)
+
+        assert MemoryExposure.objects.visible_to(one).count() == 1
+        assert MemoryExposure.objects.visible_to(two).count() == 0
+
+    def test_charlie_sees_none(self, memory, ask, bob_api, charlie):
+        ask(bob_api)
+
+        assert not MemoryExposure.objects.visible_to(charlie).exists()
