@@ -1,5 +1,7 @@
 """Complete the tasks of standard input; answer each with what it cost.
 
+With the argument `context`, what counts is the context of the task, asked after the task.
+
 The program measures the checkout that PYTHONPATH names, which may be older than this file.
 So it imports only what that checkout has too. A line of the input is the JSON of a
 complete-task request, and a line of the output the JSON of a TaskCost.
@@ -11,7 +13,9 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass
+import uuid
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,16 +46,35 @@ def main() -> None:
 
         with temp_project.create_project("cost") as project:
             for line in sys.stdin:
-                answer = asdict(measure_task(project, json.loads(line)))
+                measure = measure_context if "context" in sys.argv[1:] else measure_task
+                answer = asdict(measure(project, json.loads(line)))
                 print(json.dumps(answer), file=answers, flush=True)
 
 
 def measure_task(project: Project, request: dict[str, Any]) -> TaskCost:
     """Complete a task; raises RuntimeError if its run does not finish."""
-    from django.db import connection
-
     from ace import run as runs
     from common.caller import SYSTEM
+
+    run, cost = _measure(lambda: runs.complete(project, request, SYSTEM))
+    if run.state != "done":
+        raise RuntimeError(f"The run is {run.state}: {run.phases}")
+    return cost
+
+
+def measure_context(project: Project, request: dict[str, Any]) -> TaskCost:
+    """Complete a task, and measure what a key that asks for its context then costs."""
+    from common.caller import SYSTEM
+    from context import task_context
+
+    measure_task(project, request)
+    caller = replace(SYSTEM, key_id=uuid.uuid4())
+    goal = str(request.get("goal"))
+    return _measure(lambda: task_context.for_task(project, goal, caller))[1]
+
+
+def _measure(act: Callable[[], Any]) -> tuple[Any, TaskCost]:
+    from django.db import connection
 
     statements = 0
 
@@ -62,11 +85,9 @@ def measure_task(project: Project, request: dict[str, Any]) -> TaskCost:
 
     with connection.execute_wrapper(count):
         cpu, wall = time.process_time(), time.perf_counter()
-        run = runs.complete(project, request, SYSTEM)
+        result = act()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    if run.state != "done":
-        raise RuntimeError(f"The run is {run.state}: {run.phases}")
-    return TaskCost(round(cpu * 1000, 2), round(wall * 1000, 2), statements)
+    return result, TaskCost(round(cpu * 1000, 2), round(wall * 1000, 2), statements)
 
 
 if __name__ == "__main__":

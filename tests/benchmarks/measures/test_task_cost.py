@@ -45,7 +45,7 @@ class TestComparison:
         assert row["statements_ratio"] == round(13 / 13, 3)
 
     def test_the_highest_ratio_is_named(self):
-        result = {"sets": self.compare(), "rounds": 2}
+        result = {"sets": self.compare(), "rounds": 2, "limit": 1.2}
 
         assert list(task_cost.remarks(result)) == [
             "highest ratio: 1.00 (at most 1.2); rounds: 2"
@@ -53,10 +53,11 @@ class TestComparison:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_meter_counts_the_statements_of_a_task(project):
-    cost = task_meter.measure_task(
-        project, {"agent_id": "coder", "goal": "Fix it.", "result": "Fixed."}
-    )
+def test_the_meter_counts_the_statements_of_a_task_and_of_its_context(project):
+    request = {"agent_id": "coder", "goal": "Fix it.", "result": "Fixed."}
+    cost = task_meter.measure_task(project, request)
+    context = task_meter.measure_context(project, request)
 
-    assert cost.statements > 10
+    assert cost.statements > context.statements > 5
     assert cost.cpu_ms > 0
+    assert context.cpu_ms > 0
