@@ -28,12 +28,12 @@ from benchmarks.datasets.session_failures.session_calls import (
     SessionCall,
 )
 from benchmarks.report import quality_metrics
-from common.caller import Caller
+from common.caller import SYSTEM, Caller
 from common.text import word_hashes
-from context.card import card, card_rows, failures, known_commands, wrong_lines
+from context.card import card, card_rows, corrections, failures, known_commands
 from context.card.card import ProjectCard
 from context.files import file_use, recommend, twins
-from playbook.models import PlaybookEntry
+from playbook.models import PlaybookDelta, PlaybookEntry
 from projects.models import Project
 
 DEPTH = 10  # recommended files that count
@@ -153,7 +153,10 @@ class SessionContext:
         baselines = ("recent", "frequent", "decayed")
         used = [(check.worked, check.failed - check.worked) for check in self.checks]
         shown = sum(len(check.patterns) for check in self.checks)
-        wrong = wrong_lines.find(card_rows.read(self.project, self.caller))
+        corrections.propose(self.project, SYSTEM)
+        proposed = PlaybookDelta.objects.filter(
+            project=self.project, operation=PlaybookDelta.DeltaOperation.CORRECT
+        )
         return {
             "prevented": _share(self.prevented, self.came_back),
             "came_back": self.came_back,
@@ -176,20 +179,16 @@ class SessionContext:
             ),
             "files_recall_in_session": _mean(self.in_session),
             "wrong_instructions": [
-                {
-                    "file": each.line.path,
-                    "says": each.named,
-                    "right": each.right,
-                    "sessions": each.sessions,
-                    "runs": [str(run) for run in each.runs],
-                }
-                for each in wrong
+                {"status": delta.status, "reason": delta.reason}
+                | delta.payload["correction"]
+                for delta in proposed.order_by("pk")
             ],
             "last_card": card.make(self.project, self.caller).text,
             "card_cpu_seconds": round(self.cpu_seconds, 1),
         }
 
     def _make_check(self) -> CardCheck:
+        corrections.propose(self.project, SYSTEM)
         rows = card_rows.read(self.project, self.caller)
         known = known_commands.find(rows.commands)
         frequent = [name for name, _ in self._segments.most_common(MOST_FREQUENT)]
@@ -263,7 +262,7 @@ def _is_given(
     if names & set(subjects):
         return True
     of_linter = [name.removeprefix("lint ") for name in names if name.startswith("lint ")]  # fmt: skip
-    return any(rule in content for rule in of_linter for content in rules)
+    return any(f"`{rule}`" in content for rule in of_linter for content in rules)
 
 
 def _judge(check: CardCheck, session: RecordedSession) -> None:
@@ -312,9 +311,9 @@ def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def remarks(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the refuted lines of the instructions, and the last card."""
+    """Yield the proposed corrections of the instructions, and the last card."""
     for each in result["wrong_instructions"]:
-        yield f"{each['file']} says {each['says']}; right is {each['right'] or 'not known'} ({each['sessions']} sessions, {len(each['runs'])} runs)"  # fmt: skip
+        yield f"{each['status']}: {each['reason']} ({len(each['runs'])} runs)"
     yield result["last_card"]
 
 
