@@ -30,6 +30,7 @@ from ace.models import (
 from inference.embedding import active_model, model_record, reembed
 from jobs import runner
 from jobs.models import Heartbeat, Job
+from memories.models import MemoryExposure
 from memory_project.celery import app as celery_app
 from projects import deletion
 from search.models import Corpus
@@ -89,6 +90,7 @@ def job_of(rows, settings):
 
 NEW = (
     Heartbeat,
+    MemoryExposure,
     ObservedRepair,
     TaskCommand,
     TaskFile,
