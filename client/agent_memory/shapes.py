@@ -2922,7 +2922,7 @@ CutoffEnum = Literal["auto", "none"]
 
 
 DeltaOperationEnum = Literal[
-    "add", "update", "delete", "merge", "deprecate", "restore", "tag", "vote"
+    "add", "update", "delete", "merge", "deprecate", "restore", "tag", "vote", "correct"
 ]
 
 
@@ -3616,6 +3616,7 @@ class PlaybookDeltasListQuery(TypedDict):
                 "restore",
                 "tag",
                 "vote",
+                "correct",
             ]
         ]
     ]
