@@ -74,11 +74,15 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
     for goals in by_source.values():
         chance.shuffle(goals)
     conditions = {
-        "nothing fits": (_nothing, by_source["sessions"], by_source["airline-tasks"]),
-        "superseded or stale": (_superseded, by_source["sessions"], ()),
-        "contradicting": (_contradicting, by_source["sessions"], ()),
+        "nothing fits": (
+            _store_others,
+            by_source["sessions"],
+            by_source["airline-tasks"],
+        ),
+        "superseded or stale": (_store_superseded, by_source["sessions"], ()),
+        "contradicting": (_store_contradictions, by_source["sessions"], ()),
         "neighbouring topic": (
-            _nothing,
+            _store_others,
             by_source["coding-with-feedback"][:TASKS],
             by_source["coding-with-feedback"][TASKS:],
         ),
@@ -117,7 +121,7 @@ def _measure(
     return {"tasks": len(checks), "with_memory": with_memory, "unmarked": unmarked}
 
 
-def _nothing(
+def _store_others(
     project: Project, asked: Sequence[RecordedGoal], stored: Sequence[RecordedGoal]
 ) -> Iterator[HarmCheck]:
     """Store tasks of another topic."""
@@ -127,7 +131,7 @@ def _nothing(
         yield HarmCheck(one.goal, {})
 
 
-def _superseded(
+def _store_superseded(
     project: Project, asked: Sequence[RecordedGoal], stored: Sequence[RecordedGoal]
 ) -> Iterator[HarmCheck]:
     """Store what a task left, what superseded it, and a file of the latter that changed."""
@@ -145,7 +149,7 @@ def _superseded(
         yield HarmCheck(one.goal, {str(old.pk): "", str(new.pk): "unconfirmed since"})
 
 
-def _contradicting(
+def _store_contradictions(
     project: Project, asked: Sequence[RecordedGoal], stored: Sequence[RecordedGoal]
 ) -> Iterator[HarmCheck]:
     """Store two memories of each task that cannot both hold."""

@@ -40,6 +40,7 @@ DEPTH = 10  # recommended files that count
 EVERY = 10  # sessions between two cards, and sessions that judge a card
 MIN_SEEN = 2  # earlier sessions in which a failure must have been seen
 MOST_FREQUENT = 10  # commands of the baseline
+FIRST_LATER = 90  # the first session of the later ones, as the prototype was tested
 DECAY = 40  # tasks after which a change of a file counts e times less
 
 
@@ -93,6 +94,7 @@ class SessionContext:
     def __init__(self, project: Project, caller: Caller) -> None:
         self.project, self.caller = project, caller
         self.recalls: defaultdict[str, list[float]] = defaultdict(list)
+        self.later_recalls: defaultdict[str, list[float]] = defaultdict(list)
         self.first_recalls: defaultdict[str, list[float]] = defaultdict(list)
         self.in_session: list[float] = []
         self.checks: list[CardCheck] = []
@@ -118,7 +120,7 @@ class SessionContext:
         self._count_prevented(made, failed)
         for task in range(len(session.tasks)):
             if wanted := changed_files(session.calls_of(task)):
-                self._measure_files(session, task, wanted)
+                self._measure_files(number, session, task, wanted)
         if self.checks:
             _judge(self.checks[-1], session)
 
@@ -149,6 +151,7 @@ class SessionContext:
         """Return the shares, 0 to 1, under the names of the API's benchmarks."""
         ran = sum(check.ran for check in self.checks)
         shares = {name: _mean(values) for name, values in self.recalls.items()}
+        later = {name: _mean(values) for name, values in self.later_recalls.items()}
         firsts = {name: _mean(values) for name, values in self.first_recalls.items()}
         baselines = ("recent", "frequent", "decayed")
         used = [(check.worked, check.failed - check.worked) for check in self.checks]
@@ -173,6 +176,10 @@ class SessionContext:
                 (shares.get(n) or 0.0 for n in baselines), default=0.0
             ),
             "files_baselines": {name: shares.get(name) for name in baselines},
+            "files_recall_later": later.get("ranking"),
+            "files_baseline_later": max(
+                (later.get(n) or 0.0 for n in baselines), default=0.0
+            ),
             "files_recall_first": firsts.get("ranking"),
             "files_baseline_first": max(
                 (firsts.get(n) or 0.0 for n in baselines), default=0.0
@@ -209,7 +216,7 @@ class SessionContext:
         self.prevented += sum(_is_given(each.call, subjects, rules) for each in again)
 
     def _measure_files(
-        self, session: RecordedSession, task: int, wanted: Collection[str]
+        self, number: int, session: RecordedSession, task: int, wanted: Collection[str]
     ) -> None:
         recorded = session.tasks[task]
         before = [each.goal for each in reversed(session.tasks[:task])]
@@ -229,6 +236,8 @@ class SessionContext:
         for name, paths in orders.items():
             value = _recall(paths, wanted)
             self.recalls[name].append(value)
+            if number >= FIRST_LATER:
+                self.later_recalls[name].append(value)
             if task == 0:
                 self.first_recalls[name].append(value)
 
@@ -302,6 +311,7 @@ def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
     yield ["what", "measured", "beside", "target"]
     best = max((v or 0.0 for v in result["files_baselines"].values()), default=0.0)
     yield ["recommended files, recall@10", _cell(result["files_recall"]), f"{best:.2f} best of recent, frequent, decayed", "≥ .50, ≥ .20 above"]  # fmt: skip
+    yield [f"from session {FIRST_LATER} on", _cell(result["files_recall_later"]), _cell(result["files_baseline_later"]), "≥ .50, ≥ .20 above"]  # fmt: skip
     yield ["of a session's first prompt", _cell(result["files_recall_first"]), _cell(result["files_baseline_first"]), "≥ .10 above"]  # fmt: skip
     yield ["with the session's own touches", _cell(result["files_recall_in_session"]), "", ""]  # fmt: skip
     yield ["card covers later checks", _cell(result["card_covered"]), f"{_cell(result['card_baseline'])} ten most frequent", "≥ .75, ≥ .08 above"]  # fmt: skip
