@@ -45,7 +45,7 @@ from playbook.models import (
     Support,
     UnattestedVote,
 )
-from playbook.proposals.proposed_change import WRITES_TEXT
+from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.queries import DeltaQuerySet
 from projects.models import Project
 from search import statistics
@@ -207,7 +207,9 @@ class PlaybookErasure(ErasureHandler):
         )
         erasure.add("quoting", deltas.values_list("pk", flat=True))
         erasure.add("quoting", of_entries.values_list("pk", flat=True))
-        closed = deltas.exclude(status__in=(*IN_PLAYBOOK, Status.PENDING))
+        # The text of a correction is in no entry, also if it was accepted.
+        is_in_playbook = Q(status__in=IN_PLAYBOOK) & ~Q(operation=Operation.CORRECT)
+        closed = deltas.exclude(is_in_playbook | Q(status=Status.PENDING))
         erasure.add("delta", closed.values_list("pk", flat=True))
         erasure.add("delta", of_entries.values_list("pk", flat=True))
         erasure.add("delta", waiting if erasure.cascade else ())

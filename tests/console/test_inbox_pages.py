@@ -132,8 +132,8 @@ class TestLists:
         self, curator, project, alice
     ):
         run = str(uuid.uuid4())
-        said = {"file": "CLAUDE.md", "line": f"{HOSTILE} in `old/`", "replacement": "in `new/`", "runs": [run]}  # fmt: skip
-        proposal = Proposal(operation="correct", reason=HOSTILE, correction=said)
+        said = {"file": "CLAUDE.md", "line": "<b>commands</b> in `old/`", "replacement": "<b>commands</b> in `new/`", "runs": [run]}  # fmt: skip
+        proposal = Proposal(operation="correct", reason="<i>why</i>", correction=said)
         submission.propose(project, [proposal], alice)
 
         page = page_of(curator)
@@ -141,7 +141,8 @@ class TestLists:
         assert "Correct CLAUDE.md" in page
         assert "`new/`" in page
         assert reverse("admin:ace_acerun_change", args=[run]) in page
-        assert "<script>alert(1)" not in page
+        assert "&lt;i&gt;why" in page
+        assert "<b>commands" not in page
 
     def test_it_shows_what_a_lesson_leads_to_and_where_its_words_come_from(
         self, waiting_deltas, curator

@@ -44,7 +44,7 @@ def decide(alice_api):
     def decide(verb, delta, **fields):
         answer = alice_api.post(f"{DELTAS}/{delta.pk}/{verb}", fields, format="json")
         assert answer.status_code == 200, answer.json()
-        return answer.json()
+        return answer.json()["delta"]
 
     return decide
 
@@ -171,10 +171,11 @@ class TestJob:
 
 
 def test_a_purge_of_a_run_masks_what_it_showed(
-    complete, propose, alice_api, bob_api, project
+    complete, propose, decide, alice_api, bob_api, project
 ):
     run = complete(bob_api, bash("ls src/cmds", MISSING, status="error"))
     delta = propose()[0]
+    decide("accept", delta)
     body = {"project_id": str(project.pk), "ids": [run["memory_id"]], "reason": "asked"}
 
     assert alice_api.post("/api/v1/purge", body, format="json").status_code == 200
