@@ -25,7 +25,7 @@ from agent_memory import (
 from agent_memory import connect as connecting
 from agent_memory.connect import DEFAULT_SERVER, ConnectionWish
 from agent_memory.connections import Connection, NotPossible
-from agent_memory.errors import VersionWarning
+from agent_memory.errors import Unreachable, VersionWarning
 from agent_memory.harnesses import BY_NAME
 from agent_memory.output import errors, report_errors, say
 from agent_memory.places import this_machine
@@ -328,6 +328,10 @@ def run_backfill(
         if entry.is_read_only:
             raise NotPossible(
                 "This connection only reads; connect without --read-only."
+            )
+        if not _answers(entry.server):
+            raise Unreachable(
+                f"{entry.server} does not answer.", hint="`bin/up` starts the service."
             )
         chosen = connecting.choose_harnesses(harness or list(BY_NAME), this_machine())
         found = list(backfill.find_sessions(entry, this_machine(), chosen))

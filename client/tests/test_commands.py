@@ -380,6 +380,14 @@ class TestBackfill:
 
         assert not any("/transcript" in path for path in requests_of(connected, "POST"))
 
+    def test_a_server_that_is_gone_is_said_once(self, am, connected, sessions):
+        connected.close()
+
+        done = am("backfill", "--yes")
+
+        assert done.exit_code == output.UNREACHABLE
+        assert done.output.count("does not answer") == 1
+
     def test_one_that_fails_does_not_stop_the_others(self, am, connected, sessions):
         answer = connected.answer.answer
 
