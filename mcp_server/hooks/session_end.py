@@ -16,9 +16,8 @@ def note(project: Project, event: HookEvent, caller: Caller) -> None:
     """Note when a session ended. Its transcript comes by its own route and is learned there."""
     if not (event.session and caller.may(Role.WRITER, project.pk)):
         return
-    session = lookup.look_up(
-        project, event.session, caller, user_id=caller.user_id or None
-    )
+    # The session that `session-start` opened: two users may have the same key.
+    session = lookup.look_up(project, event.session, caller, user_id=caller.user_id)
     if session is None:
         return
     ended_at = timezone.now().isoformat()

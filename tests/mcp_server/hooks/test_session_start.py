@@ -184,6 +184,16 @@ class TestSession:
 
         assert "ended_at" in Session.objects.get().metadata
 
+    def test_the_end_of_a_session_of_nobody_s_is_no_other_user_s(
+        self, hook, bob_api, client_of, project
+    ):
+        for user in ("u1", "u2"):
+            bound = client_of(project, role=Role.WRITER, user_id=user)
+            hook(bound, **started("5c7a"))
+
+        assert hook(bob_api, hook_event_name="SessionEnd", session_id="5c7a") == {}
+        assert not any("ended_at" in each.metadata for each in Session.objects.all())
+
     def test_a_session_of_another_agent_stays_closed_and_fails_nobody(
         self, hook, bob_api, client_of, project, rule
     ):
