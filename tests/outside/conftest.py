@@ -3,7 +3,7 @@
 They come from npm and are not installed by the tests. Without them, these tests are skipped:
 
     npm i --prefix FOLDER node@22 @modelcontextprotocol/conformance@0.2.0-alpha.12 \
-        @modelcontextprotocol/inspector@2.12.0
+        @modelcontextprotocol/inspector@2.12.0 @openai/codex@0.169.0
     OUTSIDE_NODE=FOLDER bin/test tests/outside
 """
 
@@ -21,17 +21,26 @@ import pytest
 from access.models import ApiKey
 from common.caller import Role
 
-PACKAGES = "@modelcontextprotocol"
+
+def find_modules(package):
+    """Return the folder `node_modules`; skip the test if it does not have the package."""
+    named = os.environ.get("OUTSIDE_NODE", "")
+    folder = Path(named).resolve() / "node_modules"
+    if not named or not (folder / package).exists():
+        pytest.skip(f"OUTSIDE_NODE names no folder with npm's {package}.")
+    return folder
 
 
 @pytest.fixture(scope="session")
 def node_modules():
-    """The folder `node_modules` with Node 22 and the packages."""
-    named = os.environ.get("OUTSIDE_NODE", "")
-    folder = Path(named).resolve() / "node_modules"
-    if not named or not (folder / PACKAGES).exists():
-        pytest.skip("OUTSIDE_NODE names no folder with the packages of npm.")
-    return folder
+    """The folder `node_modules` with Node 22 and the clients and suites of MCP."""
+    return find_modules("@modelcontextprotocol")
+
+
+@pytest.fixture(scope="session")
+def codex():
+    """The program Codex."""
+    return find_modules("@openai/codex") / ".bin" / "codex"
 
 
 @pytest.fixture
