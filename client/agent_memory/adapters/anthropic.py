@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from anthropic.lib.tools import (
@@ -14,6 +14,7 @@ from anthropic.lib.tools import (
 
 from agent_memory import Client, Problem
 from agent_memory.adapters.files import WORKSPACE, FileRefusal, MemoryFiles
+from agent_memory.shapes import ScopeRequest
 
 
 class AnthropicMemoryTool(BetaAbstractMemoryTool):
@@ -24,7 +25,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
     """
 
     def __init__(
-        self, client: Client, *, scope: Mapping[str, str] = WORKSPACE, **options: Any
+        self, client: Client, *, scope: ScopeRequest = WORKSPACE, **options: Any
     ) -> None:
         super().__init__(**options)
         self.files = MemoryFiles(client, scope=scope)
@@ -57,7 +58,7 @@ class AsyncAnthropicMemoryTool(BetaAsyncAbstractMemoryTool):
     """The same tool for `AsyncAnthropic`; its calls run in threads."""
 
     def __init__(
-        self, client: Client, *, scope: Mapping[str, str] = WORKSPACE, **options: Any
+        self, client: Client, *, scope: ScopeRequest = WORKSPACE, **options: Any
     ) -> None:
         super().__init__(**options)
         self.tool = AnthropicMemoryTool(client, scope=scope)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agent_memory import Client, Problem
-from agent_memory.shapes import MemoryOut
+from agent_memory.shapes import MemoryOut, ScopeRequest
 
 PAGE = 100  # rows of a page, and names in a filter: docs/limits.md of the service
 MAX_KEY = 255  # characters of a memory's key
@@ -25,10 +25,10 @@ class NamedFacts:
     The service keeps one current fact for each name, and the history of each.
     """
 
-    def __init__(self, client: Client, *, label: str, scope: Mapping[str, str]) -> None:
+    def __init__(self, client: Client, *, label: str, scope: ScopeRequest) -> None:
         self.client = client
         self.label = label
-        self.scope = dict(scope)
+        self.scope = scope
 
     def find(self, names: Iterable[str]) -> dict[str, MemoryOut]:
         """Return the facts with these names, by name; a name without a fact is left out."""
@@ -44,7 +44,7 @@ class NamedFacts:
         self, where: Mapping[str, Any] | None = None, **options: Any
     ) -> Iterator[MemoryOut]:
         """Yield the facts whose metadata match, the newest first."""
-        scope: dict[str, Any] = dict(self.scope)
+        scope: dict[str, Any] = {**self.scope}
         page = self.client.memories_list(
             scope=scope.pop("kind"),
             kinds=["fact"],
@@ -63,7 +63,8 @@ class NamedFacts:
             scope=self.scope,
             **self._complete(name, fields),
         )
-        return receipt["id"]
+        # Null only for what is rejected, and that is a Problem.
+        return str(receipt["id"])
 
     def change(self, row: MemoryOut, name: str, **fields: Any) -> bool:
         """Change a fact; return False if it has been deleted or has expired.

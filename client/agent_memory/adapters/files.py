@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from agent_memory import Client
 from agent_memory.adapters.facts import NamedFacts
-from agent_memory.shapes import MemoryOut
+from agent_memory.shapes import MemoryOut, ScopeRequest
 
 ROOT = "/memories"
 LABEL = "memory_tool"
-WORKSPACE = {"kind": "workspace"}
+WORKSPACE: ScopeRequest = {"kind": "workspace"}
 MAX_LINES = 999_999
 NUMBER_WIDTH = len(str(MAX_LINES))
 LISTED_LEVELS = 2
@@ -52,7 +52,7 @@ class Tree:
 class MemoryFiles:
     """The six operations of a memory tool on the files of one scope."""
 
-    def __init__(self, client: Client, *, scope: Mapping[str, str] = WORKSPACE) -> None:
+    def __init__(self, client: Client, *, scope: ScopeRequest = WORKSPACE) -> None:
         self.client = client
         self.facts = NamedFacts(client, label=LABEL, scope=scope)
 

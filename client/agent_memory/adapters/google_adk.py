@@ -18,7 +18,7 @@ from google.genai import types
 
 from agent_memory import Client, Problem
 from agent_memory.adapters.session_keys import session_key
-from agent_memory.shapes import HitOut, SessionHitOut
+from agent_memory.shapes import HitOut, ScopeRequest, SessionHitOut
 
 APP = "adk_app"
 AUTHOR = "author"
@@ -182,7 +182,7 @@ class MemoryService(BaseMemoryService):
             self.client.memories_delete(memory_id)
 
 
-def _scope(user: str) -> dict[str, str]:
+def _scope(user: str) -> ScopeRequest:
     return {"kind": "user", "user_id": user}
 
 

@@ -29,7 +29,7 @@ from langgraph.store.base.batch import AsyncBatchedBaseStore
 
 from agent_memory import Client
 from agent_memory.adapters.facts import PAGE, NamedFacts, stored_name
-from agent_memory.shapes import MemoryOut
+from agent_memory.shapes import MemoryOut, ScopeRequest
 
 LABEL = "langgraph"
 MAX_QUERY = 10_000  # characters of a query
@@ -53,7 +53,7 @@ class StoredItems:
     """The items of a store, each a fact: its namespace and key are the name of the fact."""
 
     def __init__(
-        self, client: Client, *, scope: Mapping[str, str], fields: Sequence[str]
+        self, client: Client, *, scope: ScopeRequest, fields: Sequence[str]
     ) -> None:
         self.facts = NamedFacts(client, label=LABEL, scope=scope)
         self.fields = fields
@@ -163,7 +163,7 @@ class StoredItems:
             self.facts.client.memories_update(row["id"], expires_at=_expiry(minutes))
 
 
-def scope_of(name: str) -> dict[str, str]:
+def scope_of(name: str) -> ScopeRequest:
     return {"kind": "object", "object_type": LABEL, "object_id": name}
 
 
