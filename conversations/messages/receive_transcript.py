@@ -8,7 +8,6 @@ message whose external id is known is not stored again.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ from conversations.transcripts.tasks import prompt_of
 from jobs import queue
 from projects.models import Project
 
+MAX_BATCH = 1_000_000  # characters of messages in one transaction
 KIND = "transcript"  # the job that learns: agents.learning.transcript_job
 
 
@@ -115,8 +115,8 @@ def receive(
     context = _context_of(session) if part.cursor else TranscriptContext()
     messages = read_messages(part.format, lines, receipt.counts, context)
     prepared = _prepare(project, _count_tasks(messages, receipt), receipt.counts)
-    while batch := tuple(itertools.islice(prepared, MAX_MESSAGES)):
-        receipt.messages += append(project, session, MessageBatch(batch), caller).count
+    for batch in _batches(prepared):
+        receipt.messages += append(project, session, batch, caller).count
     receipt.cursor = part.cursor + lines.consumed
     receipt.prefix = _prefix_of(part, digest.hexdigest(), is_whole=lines.is_whole)
     _save(project, part, receipt, caller)
@@ -170,6 +170,19 @@ def _prepare(
         except errors.Refusal as refusal:
             counts.messages -= 1
             counts.left_out[refusal.code] += 1
+
+
+def _batches(messages: Iterable[ChatMessage]) -> Iterator[MessageBatch]:
+    """Yield the messages of one transaction each, so that memory and locks stay small."""
+    batch, characters = list[ChatMessage](), 0
+    for message in messages:
+        batch.append(message)
+        characters += count_characters(message)
+        if len(batch) == MAX_MESSAGES or characters > MAX_BATCH:
+            yield MessageBatch(tuple(batch))
+            batch, characters = [], 0
+    if batch:
+        yield MessageBatch(tuple(batch))
 
 
 def _prefix_of(part: TranscriptPart, digest: str, *, is_whole: bool) -> str:

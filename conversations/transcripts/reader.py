@@ -39,6 +39,7 @@ from conversations.transcripts.events import (
 # Lines are put in the order of their times as far as this many lines allow, because the file
 # is read as a stream.
 WINDOW = 32
+MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
 MAX_UNKNOWN = 32 * 1024  # bytes of a line of an unknown type that is kept
 MAX_ID = 255  # characters of an external id
 Line = Mapping[str, Any]
@@ -69,10 +70,11 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class _ReadLine:
-    """A line, and an id that is made of its bytes."""
+    """A line, an id that is made of its bytes, and their number."""
 
     value: Line
     digest: str
+    size: int
 
 
 def read_messages(
@@ -120,7 +122,8 @@ def _parse(
         counts.replaced += len(storable.replaced)
         for value in _split(source, storable.value):
             if isinstance(value, dict):
-                yield _ReadLine(value, _digest(raw if source.split is None else value))
+                digest = _digest(raw if source.split is None else value)
+                yield _ReadLine(value, digest, len(raw))
             else:
                 counts.left_out["no object"] += 1
 
@@ -145,14 +148,17 @@ def _digest(line: bytes | Line) -> str:
 def _by_time(lines: Iterable[_ReadLine]) -> Iterator[_ReadLine]:
     """Yield the lines in the order of their times, within a window of lines."""
     window: list[tuple[str, int, _ReadLine]] = []
-    newest = ""
+    newest, held = "", 0
     for number, line in enumerate(lines):
         moment = line.value.get("timestamp")
         moment = moment if isinstance(moment, str) else newest
         newest = max(newest, moment)
         heapq.heappush(window, (moment, number, line))
-        if len(window) > WINDOW:
-            yield heapq.heappop(window)[2]
+        held += line.size
+        while len(window) > WINDOW or held > MAX_HELD:
+            first = heapq.heappop(window)[2]
+            held -= first.size
+            yield first
     while window:
         yield heapq.heappop(window)[2]
 

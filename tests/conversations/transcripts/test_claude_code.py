@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from common.text.memory_fence import fence
 from conversations.models import Session
+from conversations.transcripts import reader
 from conversations.transcripts.events import TranscriptCounts
 from conversations.transcripts.reader import read_messages
 from conversations.transcripts.tasks import read_tasks
@@ -157,6 +158,16 @@ def test_lines_out_of_order_are_put_in_order():
     shuffled = [WORK[0], WORK[2], WORK[1], WORK[4], WORK[3]]
 
     assert read(shuffled)[0] == read(WORK)[0]
+
+
+def test_long_lines_do_not_wait_to_be_put_in_order(monkeypatch):
+    monkeypatch.setattr(reader, "MAX_HELD", 10)
+    lines = iter(map(json.dumps, WORK))
+
+    first = next(read_messages("claude-code", lines))
+
+    assert first.external_id == "u0"
+    assert len(list(lines)) == 4
 
 
 def test_what_cannot_be_read_is_counted_and_never_fatal():

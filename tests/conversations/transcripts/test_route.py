@@ -11,6 +11,7 @@ import pytest
 
 from common.api import expanded_body
 from common.caller import Role
+from conversations.messages import receive_transcript
 from conversations.models import Message, Session, Transcript
 from jobs.models import Job
 from tests.conversations.transcripts.test_claude_code import WORK, call, line, result
@@ -238,6 +239,24 @@ class TestLimits:
         assert answer.status_code == 413
         assert "expands more than" in answer.json()["detail"]
         assert not Session.objects.exists()
+
+    def test_long_messages_are_stored_a_few_at_a_time(self, api, monkeypatch):
+        sizes = []
+        append = receive_transcript.append
+        monkeypatch.setattr(receive_transcript, "MAX_BATCH", 20)
+        monkeypatch.setattr(
+            receive_transcript,
+            "append",
+            lambda project, session, batch, caller: (
+                sizes.append(len(batch.messages))
+                or append(project, session, batch, caller)
+            ),
+        )
+
+        api.sent(raw(WORK))
+
+        assert sizes == [1, 3, 1]
+        assert len(texts()) == 5
 
     @pytest.mark.parametrize(
         "body", [b"no gzip", gzip.compress(raw(WORK))[:-20], b""], ids=str
