@@ -17,8 +17,12 @@ def main() -> None:
 
         mcp.main(arguments)
     else:
-        from agent_memory import command_line
-
+        try:
+            from agent_memory import command_line
+        except ModuleNotFoundError as error:
+            if error.name not in ("httpx", "typer", "rich"):
+                raise
+            sys.exit('The command needs more packages: pip install "agent-memory[cli]"')
         command_line.main()
 
 

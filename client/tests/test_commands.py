@@ -463,6 +463,17 @@ class TestUse:
         assert am(*command, "--help").exit_code == 0
 
 
+def test_without_its_packages_the_command_says_how_to_get_them():
+    main = Path(agent_memory.__file__).with_name("__main__.py")
+
+    # Without `site`, Python finds no installed package.
+    command = [sys.executable, "-S", main, "search", "prices"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith('pip install "agent-memory[cli]"')
+
+
 class TestBridge:
     """`am mcp` carries messages between a harness and the server."""
 
