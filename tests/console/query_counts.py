@@ -132,7 +132,7 @@ QUERIES = {
     "admin:memories_file_changelist": 7,
     "admin:memories_file_changelist q": 7,
     "admin:memories_file_history": 7,
-    "admin:memories_memory_change": 13,
+    "admin:memories_memory_change": 15,
     "admin:memories_memory_changelist": 7,
     "admin:memories_memory_changelist q": 12,
     "admin:memories_memory_compact memories": 5,
@@ -266,7 +266,7 @@ QUERIES = {
     "console:session show=summaries summary": 10,
     "console:sessions": 7,
     "console:sessions q": 18,
-    "console:weekly": 13,
+    "console:weekly": 14,
 }
 
 # Forms of rows that only the service, or an action of their own, writes and ends.
