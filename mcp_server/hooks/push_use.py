@@ -25,8 +25,8 @@ from ace.models import ObservedRepair
 from common.caller import Caller
 from mcp_server.hooks.pushes import digest
 from mcp_server.models import Push
+from memories.read.exposures import CREDIT_WINDOW
 from playbook.models import Exposure
-from playbook.reading.exposures import CREDIT_WINDOW
 from projects.models import Project
 
 MAX_FIXES = 2_000  # fixes of one week that are looked up, the newest first

@@ -61,7 +61,7 @@ def _rows(project: Project, event: HookEvent, caller: Caller) -> QuerySet[Push]:
     place = find_place(event)
     return Push.objects.filter(
         project=project,
-        key_id=caller.key_id,
+        key_id__in=[caller.key_id],
         session=place.session,
         subagent=place.subagent,
         is_in_context=True,
