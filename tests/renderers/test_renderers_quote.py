@@ -24,7 +24,7 @@ EXAMPLES = int(os.environ.get("RENDERER_EXAMPLES", "200"))
 # A module that renders imports from here.
 QUOTES = re.compile(r"^from common\.text\.quote import", re.MULTILINE)
 PACKAGES = ("access", "ace", "audit", "common", "console", "context", "inference")
-PACKAGES += ("jobs", "memories", "playbook", "projects", "search")
+PACKAGES += ("jobs", "mcp_server", "memories", "playbook", "projects", "search")
 ALL = pytest.mark.parametrize("renderer", RENDERERS, ids=lambda each: each.name)
 
 
