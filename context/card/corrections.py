@@ -93,7 +93,7 @@ def _proposal(project: Project, wrong: WrongLine) -> Proposal:
     path = wrong.line.path
     return Proposal(
         operation=Operation.CORRECT,
-        reason=_reason(wrong),
+        reason=write_reason(wrong),
         correction={
             "file": path,
             "line": wrong.line.text,
@@ -111,7 +111,8 @@ def _proposal(project: Project, wrong: WrongLine) -> Proposal:
     )
 
 
-def _reason(wrong: WrongLine) -> str:
+def write_reason(wrong: WrongLine) -> str:
+    """Say in one sentence what the file should say instead, and why."""
     path, line = json_string(wrong.line.path), json_string(wrong.line.text, MAX_QUOTE)
     change = f"correct {line}"
     if wrong.replacement:
