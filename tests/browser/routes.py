@@ -41,6 +41,9 @@ NO_PAGES = {
     "readyz": "data",
     "metrics": "data",
     "schema": "data",
+    "mcp": "data, for agents",
+    "mcp/<id_or_name:project>": "data, for agents",
+    "hooks/status": "data, for agents",
     "api/docs": "a library's page, Swagger UI: its looks are not ours",
 }
 TABS = [tab.name for tab in tabs.TABS]
