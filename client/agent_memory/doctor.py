@@ -236,7 +236,7 @@ def try_hook(
     name = f"{harness.name} hook"
     before = len(hook_log.read_newest(1000))
     payload = {"cwd": str(folder.resolve())}
-    command = [*target.program.words, "hook", hook.CHECK, "--harness", harness.name]
+    command = target.program.hook_words(hook.CHECK, harness.name)
     began = time.monotonic()
     try:
         done = subprocess.run(

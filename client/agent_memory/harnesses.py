@@ -19,6 +19,14 @@ from agent_memory.places import Machine
 
 SERVER = "agent-memory"  # the name of the MCP server in every harness
 TIMEOUT = 3  # seconds that a harness gives a hook; `am hook` itself ends within one
+# Runs the file that follows it as a hook. A harness reads exit code 2, with which Python ends
+# if a file is missing, as "block what the user asked": here every error ends with 0. It has
+# no quote and no percent sign, so that each shell takes it as it is.
+HOOK_CODE = (
+    "import os,sys;sys.excepthook=lambda *_:os._exit(0);"
+    "sys.path.insert(0,os.path.dirname(os.path.dirname(sys.argv.pop(1))));"
+    "from agent_memory.__main__ import main;main()"
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,9 @@ class Program:
         return [self.python, "-S", self.file]
 
     def hook_words(self, event: str, harness: str) -> list[str]:
-        return [*self.words, "hook", event, "--harness", harness]
+        # `-I`: the folder that the agent works in is no place to import from.
+        start = [self.python, "-I", "-S", "-c", HOOK_CODE, self.file]
+        return [*start, "hook", event, "--harness", harness]
 
 
 def write_cmd(words: list[str]) -> str:

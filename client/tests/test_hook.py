@@ -15,6 +15,7 @@ import agent_memory
 import pytest
 from agent_memory import connections, exchange, hook, hook_log
 from agent_memory.connections import Connection, Connections
+from agent_memory.harnesses import Program
 from agent_memory.repository import find_repository
 
 from client.tests.conftest import git
@@ -40,9 +41,9 @@ def run(name, payload, harness="codex", **options):
     return json.loads(hook.run(name, harness, stdin, **options))
 
 
-def start(name, payload, harness="codex"):
+def start(name, payload, harness="codex", main=MAIN):
     """Run the command as a harness does, in a process of its own."""
-    command = [sys.executable, "-S", MAIN, "hook", name, "--harness", harness]
+    command = Program(sys.executable, str(main)).hook_words(name, harness)
     text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     began = time.monotonic()
     done = subprocess.run(
@@ -189,6 +190,20 @@ class TestNeverInTheWay:
         )
 
         self.check(codex_start, "401 unauthenticated")
+
+    def test_a_program_that_is_gone(self, codex_start, tmp_path):
+        done, _ = start("prompt", codex_start, main=tmp_path / "gone/__main__.py")
+
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+    def test_a_program_that_cannot_be_imported(self, codex_start, tmp_path):
+        main = tmp_path / "agent_memory/__main__.py"
+        main.parent.mkdir()
+        main.write_text("import nothing_of_this_name")
+
+        done, _ = start("prompt", codex_start, main=main)
+
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
     def test_an_event_that_is_no_json(self, connection):
         done, _ = start("session-start", b"not json")

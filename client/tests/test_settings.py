@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from agent_memory import connect, connections, jsonc, keys, settings_edit, toml_table
 from agent_memory.connections import Connections, NotPossible
-from agent_memory.harnesses import BY_NAME, HARNESSES, Program
+from agent_memory.harnesses import BY_NAME, HARNESSES, HOOK_CODE, Program
 from agent_memory.places import Machine
 
 PROGRAM = Program("/opt/py/python", "/opt/agent_memory/__main__.py")
@@ -257,11 +257,16 @@ class TestWindows:
         hook = self.hook_of("claude-code", program)
 
         assert hook["command"] == r"C:\Al Ice\python.exe"
-        assert hook["args"][:3] == ["-S", r"C:\am\__main__.py", "hook"]
+        assert hook["args"][-5:-2] == [
+            r"C:\am\__main__.py",
+            "hook",
+            "session-start",
+        ]
 
     def test_codex_has_a_line_that_cmd_does_not_cut(self, program):
         assert self.hook_of("codex", program)["command"] == (
-            r'call "C:\Al Ice\python.exe" -S C:\am\__main__.py hook session-start --harness codex'
+            rf'call "C:\Al Ice\python.exe" -I -S -c "{HOOK_CODE}" '
+            r"C:\am\__main__.py hook session-start --harness codex"
         )
 
     @pytest.mark.parametrize(
@@ -271,8 +276,11 @@ class TestWindows:
         line = self.hook_of(name, program)[key]
 
         assert line.startswith(
-            r"& 'C:\Al Ice\python.exe' '-S' 'C:\am\__main__.py' 'hook'"
+            rf"& 'C:\Al Ice\python.exe' '-I' '-S' '-c' '{HOOK_CODE}' 'C:\am\__main__.py' 'hook'"
         )
+
+    def test_no_shell_reads_a_sign_of_the_code(self):
+        assert not set(HOOK_CODE) & set("'\"`$%!^&|<>\\\n")
 
     def test_a_quote_in_a_path_stays_in_its_word(self):
         program = Program("/home/al's/python", "/am.py")
