@@ -119,7 +119,7 @@ def connect(
     """Connect this folder's project to the coding agents of this machine."""
     with report_errors(as_json=as_json):
         if print_only:
-            _print_settings(print_only, folder, is_read_only=read_only)
+            _print_settings(print_only, folder)
         elif remove:
             _disconnect(folder / path, yes=yes or as_json, as_json=as_json)
         else:
@@ -138,14 +138,13 @@ def connect(
             _connect(wish, known, key, data, yes=yes or as_json, as_json=as_json)
 
 
-def _print_settings(name: str, folder: Path, *, is_read_only: bool) -> None:
+def _print_settings(name: str, folder: Path) -> None:
     [harness] = connecting.choose_harnesses([name], this_machine())
     target = settings_edit.Target(
         this_machine(),
         connecting.root_of(folder),
         "",
         connecting.this_program(),
-        is_read_only,
     )
     for text in settings_edit.describe(harness, target):
         say(text)

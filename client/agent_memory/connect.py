@@ -94,21 +94,18 @@ def plan(
 ) -> Plan:
     """Return what connecting would write; nothing is written, and no key is made."""
     connections.refuse_tracked(connections.file_of())
-    target = _target(wish.folder, program, is_read_only=wish.is_read_only)
+    target = _target(wish.folder, program)
     edits = [e for h in wish.harnesses for e in settings_edit.plan(h, target, known)]
     return Plan(wish, connections.locate(wish.folder), tuple(edits))
 
 
-def _target(
-    folder: Path, program: Program | None, *, is_read_only: bool = False
-) -> Target:
+def _target(folder: Path, program: Program | None) -> Target:
     place = connections.locate(folder)
     return Target(
         this_machine(),
         root_of(folder),
         str(place.repository),
         program or this_program(),
-        is_read_only,
     )
 
 

@@ -203,7 +203,6 @@ def check_harness(
         connect.root_of(folder),
         entry.repository,
         connect.this_program(),
-        entry.is_read_only,
     )
     mend = f"Run `am connect --harness {harness.name}`."
     try:

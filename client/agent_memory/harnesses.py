@@ -239,26 +239,23 @@ class CodingAgent:
     def mcp_entry(self, program: Program) -> Entry:
         return Entry(self.mcp_keys, self.mcp_value(program))
 
-    def hook_entries(self, program: Program, *, is_read_only: bool) -> list[Entry]:
-        """The hooks; a key that only reads has none that would store something."""
+    def hook_entries(self, program: Program) -> list[Entry]:
+        """The hooks, the same for all projects: a connection that only reads is known later."""
         return [
             Entry(
                 ("hooks", theirs), self.hook_value(program, self, ours), is_element=True
             )
             for ours, theirs in self.events.items()
-            if not (is_read_only and ours in WRITES)
         ]
 
-    def own_file(self, program: Program, *, is_read_only: bool) -> str:
+    def own_file(self, program: Program) -> str:
         """The text of a hook file that is wholly ours."""
         if not self.events:
             return PLUGIN % json.dumps(program.words)
-        entries = self.hook_entries(program, is_read_only=is_read_only)
+        entries = self.hook_entries(program)
         hooks = {entry.keys[-1]: [entry.value] for entry in entries}
         return json.dumps({**self.hook_head, "hooks": hooks}, indent=2) + "\n"
 
-
-WRITES = frozenset(["pre-compact", "stop", "session-end"])
 
 HARNESSES = (
     CodingAgent(

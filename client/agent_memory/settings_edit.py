@@ -44,25 +44,24 @@ class FileEdit:
 
 @dataclass(frozen=True)
 class Target:
-    """The work tree that is connected on a machine, by a program, for reading or writing."""
+    """The work tree that is connected on a machine, by a program."""
 
     machine: Machine
     root: Path
     repository: str
     program: Program
-    is_read_only: bool = False
 
 
 def plan(harness: CodingAgent, target: Target, known: Connections) -> list[FileEdit]:
     """Return the edits that connect a harness; one that changes nothing is left out."""
     mcp_entry = harness.mcp_entry(target.program)
-    hooks = harness.hook_entries(target.program, is_read_only=target.is_read_only)
+    hooks = harness.hook_entries(target.program)
     entries: dict[Path, list[Entry]] = {}
     entries.setdefault(_path(harness.mcp_file, target), []).append(mcp_entry)
     hook_path = _path(harness.hook_file, target)
     edits = []
     if harness.hook_file.is_ours:
-        text = harness.own_file(target.program, is_read_only=target.is_read_only)
+        text = harness.own_file(target.program)
         change = Change(harness.name, str(hook_path), (), is_new=True)
         edits.append(FileEdit(hook_path, read_text(hook_path), text, change))
     else:
@@ -188,7 +187,7 @@ def _without(
         [harness.mcp_entry(target.program)] if _is_mcp(path, harness, target) else []
     )
     if not harness.hook_file.is_ours and path == _path(harness.hook_file, target):
-        entries += harness.hook_entries(target.program, is_read_only=False)
+        entries += harness.hook_entries(target.program)
     after = remove_from(before, path, change, entries)
     is_empty = after.strip() in ("", "{}", empty_settings(harness).strip())
     return None if change.is_new and is_empty else after
@@ -240,11 +239,11 @@ def describe(harness: CodingAgent, target: Target) -> Iterator[str]:
         (_path(harness.mcp_file, target), [entry]),
         (
             _path(harness.hook_file, target),
-            harness.hook_entries(target.program, is_read_only=target.is_read_only),
+            harness.hook_entries(target.program),
         ),
     ):
         if harness.hook_file.is_ours and path == _path(harness.hook_file, target):
-            content = harness.own_file(target.program, is_read_only=target.is_read_only)
+            content = harness.own_file(target.program)
         else:
             content, _ = insert_into("", path, harness, list(text))
         yield f"# {path}\n{content}"

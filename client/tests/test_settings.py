@@ -187,11 +187,16 @@ def test_a_link_to_the_settings_stays_a_link(home, repository, tmp_path):
     assert "SessionStart" in real.read_text()
 
 
-def test_a_key_that_only_reads_has_no_hook_that_stores(home, repository):
-    plan = plan_for(["claude-code"], repository, is_read_only=True)
+def test_a_connection_that_only_reads_leaves_the_hooks_of_the_others(
+    home, repository, tmp_path
+):
+    connect_all(["claude-code"], repository)
+    other = tmp_path / "other"
+    other.mkdir()
 
-    text = "".join(plan.differences)
-    assert "SessionStart" in text and "SessionEnd" not in text
+    plan = plan_for(["claude-code"], other, is_read_only=True)
+
+    assert plan.differences == []
 
 
 def test_the_key_is_private_and_in_one_file(home, repository):
@@ -250,7 +255,7 @@ class TestWindows:
         return Program(r"C:\Al Ice\python.exe", r"C:\am\__main__.py", is_windows=True)
 
     def hook_of(self, name, program):
-        value = BY_NAME[name].hook_entries(program, is_read_only=True)[0].value
+        value = BY_NAME[name].hook_entries(program)[0].value
         return value.get("hooks", [value])[0]
 
     def test_claude_code_starts_the_program_without_a_shell(self, program):
