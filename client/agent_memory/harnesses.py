@@ -110,8 +110,7 @@ def write_group(program: Program, harness: CodingAgent, event: str) -> dict[str,
         "command": write_line(program, harness, event),
         "timeout": TIMEOUT * harness.timeout_unit,
     }
-    matcher = harness.matchers.get(event)
-    return {**({"matcher": matcher} if matcher else {}), "hooks": [hook]}
+    return {"hooks": [hook]}
 
 
 def write_flat(program: Program, harness: CodingAgent, event: str) -> dict[str, Any]:
@@ -207,7 +206,7 @@ export const AgentMemory = async ({ directory }) => {
 
 @dataclass(frozen=True)
 class CodingAgent:
-    """A coding agent; `events` maps our events to its own."""
+    """A coding agent; `events` maps its events to ours, and `matchers` to their tools."""
 
     name: str
     title: str
@@ -243,10 +242,15 @@ class CodingAgent:
         """The hooks, the same for all projects: a connection that only reads is known later."""
         return [
             Entry(
-                ("hooks", theirs), self.hook_value(program, self, ours), is_element=True
+                ("hooks", theirs),
+                {**self._matcher(theirs), **self.hook_value(program, self, ours)},
+                is_element=True,
             )
-            for ours, theirs in self.events.items()
+            for theirs, ours in self.events.items()
         ]
+
+    def _matcher(self, event: str) -> dict[str, str]:
+        return {"matcher": self.matchers[event]} if event in self.matchers else {}
 
     def own_file(self, program: Program) -> str:
         """The text of a hook file that is wholly ours."""
@@ -267,14 +271,17 @@ HARNESSES = (
         mcp_value=write_stdio,
         hook_file=SettingsFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR"),
         events={
-            "session-start": "SessionStart",
-            "prompt": "UserPromptSubmit",
-            "tool-failed": "PostToolUseFailure",
-            "subagent-start": "SubagentStart",
-            "pre-compact": "PreCompact",
-            "stop": "Stop",
-            "session-end": "SessionEnd",
+            "SessionStart": "session-start",
+            "UserPromptSubmit": "prompt",
+            "PostToolUseFailure": "tool-failed",
+            # `make test | tail` ends with 0 also if it fails; the server reads the result.
+            "PostToolUse": "tool-failed",
+            "SubagentStart": "subagent-start",
+            "PreCompact": "pre-compact",
+            "Stop": "stop",
+            "SessionEnd": "session-end",
         },
+        matchers={"PostToolUse": "Bash"},
         hook_value=write_exec,
         transcripts=".claude/projects/*/*.jsonl",
     ),
@@ -287,16 +294,16 @@ HARNESSES = (
         mcp_value=write_command,
         hook_file=SettingsFile(".codex", ("hooks.json",), "CODEX_HOME"),
         events={
-            "session-start": "SessionStart",
-            "prompt": "UserPromptSubmit",
+            "SessionStart": "session-start",
+            "UserPromptSubmit": "prompt",
             # Codex has no event of a failure; the server looks at the result of a command.
-            "tool-failed": "PostToolUse",
-            "subagent-start": "SubagentStart",
-            "pre-compact": "PreCompact",
-            "stop": "Stop",
-            "session-end": "SessionEnd",
+            "PostToolUse": "tool-failed",
+            "SubagentStart": "subagent-start",
+            "PreCompact": "pre-compact",
+            "Stop": "stop",
+            "SessionEnd": "session-end",
         },
-        matchers={"tool-failed": "Bash"},
+        matchers={"PostToolUse": "Bash"},
         transcripts=".codex/sessions/*/*/*/*.jsonl",
         note="Codex runs a new hook only after you trust it once: open Codex and type /hooks.",
     ),
@@ -311,13 +318,13 @@ HARNESSES = (
             ".copilot", ("hooks/agent-memory.json",), "COPILOT_HOME", is_ours=True
         ),
         events={
-            "session-start": "sessionStart",
-            "prompt": "userPromptSubmitted",
-            "tool-failed": "postToolUseFailure",
-            "subagent-start": "subagentStart",
-            "pre-compact": "preCompact",
-            "stop": "agentStop",
-            "session-end": "sessionEnd",
+            "sessionStart": "session-start",
+            "userPromptSubmitted": "prompt",
+            "postToolUseFailure": "tool-failed",
+            "subagentStart": "subagent-start",
+            "preCompact": "pre-compact",
+            "agentStop": "stop",
+            "sessionEnd": "session-end",
         },
         hook_value=write_two_shells,
         hook_head={"version": 1},
@@ -332,14 +339,14 @@ HARNESSES = (
         mcp_value=write_command,
         hook_file=SettingsFile("", (".gemini/settings.json",), "GEMINI_CLI_HOME"),
         events={
-            "session-start": "SessionStart",
-            "prompt": "BeforeAgent",
-            "tool-failed": "AfterTool",
-            "pre-compact": "PreCompress",
-            "stop": "AfterAgent",
-            "session-end": "SessionEnd",
+            "SessionStart": "session-start",
+            "BeforeAgent": "prompt",
+            "AfterTool": "tool-failed",
+            "PreCompress": "pre-compact",
+            "AfterAgent": "stop",
+            "SessionEnd": "session-end",
         },
-        matchers={"tool-failed": "run_shell_command"},
+        matchers={"AfterTool": "run_shell_command"},
         windows_line=write_powershell,
         timeout_unit=1000,
         transcripts=".gemini/tmp/*/chats/session-*.json*",
@@ -372,13 +379,13 @@ HARNESSES = (
         mcp_value=write_command,
         hook_file=SettingsFile("", (".cursor/hooks.json",)),
         events={
-            "session-start": "sessionStart",
-            "prompt": "beforeSubmitPrompt",
-            "tool-failed": "postToolUseFailure",
-            "subagent-start": "subagentStart",
-            "pre-compact": "preCompact",
+            "sessionStart": "session-start",
+            "beforeSubmitPrompt": "prompt",
+            "postToolUseFailure": "tool-failed",
+            "subagentStart": "subagent-start",
+            "preCompact": "pre-compact",
             "stop": "stop",
-            "session-end": "sessionEnd",
+            "sessionEnd": "session-end",
         },
         hook_value=write_flat,
         hook_head={"version": 1},

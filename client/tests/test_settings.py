@@ -138,6 +138,16 @@ def test_settings_that_the_harness_wrote_anew_lose_only_ours(
     assert (left["ui"], left["new"]) == (1, True)
 
 
+def test_claude_code_reports_a_command_whose_exit_code_a_pipe_hides(home, repository):
+    connect_all(["claude-code"], repository)
+
+    hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
+    [group] = hooks["PostToolUse"]
+    assert group["matcher"] == "Bash"
+    assert "tool-failed" in group["hooks"][0]["args"]
+    assert "matcher" not in hooks["PostToolUseFailure"][0]
+
+
 def test_a_second_project_shares_the_files_until_the_last_one_goes(
     home, repository, tmp_path, monkeypatch
 ):
