@@ -260,7 +260,9 @@ class TaskFile(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="files")
+    run = models.ForeignKey(
+        AceRun, on_delete=models.CASCADE, db_index=False, related_name="files"
+    )
     # Relative to the root of the checkout.
     path = models.CharField(max_length=1000)
     use = models.CharField(max_length=8, choices=FileAction)
@@ -307,7 +309,9 @@ class TaskCommand(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="commands")
+    run = models.ForeignKey(
+        AceRun, on_delete=models.CASCADE, db_index=False, related_name="commands"
+    )
     kind = models.CharField(max_length=8)
     pattern = models.CharField(max_length=250)
     # The newest one of the run, without flags of verbosity.
@@ -342,7 +346,9 @@ class TaskInstructions(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="+")
+    run = models.ForeignKey(
+        AceRun, on_delete=models.CASCADE, db_index=False, related_name="+"
+    )
     path = models.CharField(max_length=1000)
     # {"lines": [[number, text]], "removed": [text], "added": [text]}
     seen = models.JSONField()
@@ -368,7 +374,9 @@ class TaskLookup(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    run = models.ForeignKey(AceRun, on_delete=models.CASCADE, related_name="+")
+    run = models.ForeignKey(
+        AceRun, on_delete=models.CASCADE, db_index=False, related_name="+"
+    )
     path = models.CharField(max_length=1000)
     outcome = models.CharField(
         max_length=8,
