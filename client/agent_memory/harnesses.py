@@ -7,10 +7,11 @@ MCP server and for a hook. Everything else is the same for all.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,21 @@ class Program:
         # `-I`: the folder that the agent works in is no place to import from.
         start = [self.python, "-I", "-S", "-c", HOOK_CODE, self.file]
         return [*start, "hook", event, "--harness", harness]
+
+    def is_run_by(self, value: Any) -> bool:
+        """Whether an entry of settings runs this program, as a hook or as the MCP server."""
+        forms = {self.file, shlex.quote(self.file), self.file.replace("'", "''")}
+        file = "|".join(re.escape(form) for form in sorted(forms))
+        pattern = rf"(?<![\w/\\.:-])(?:{file})['\"]? ['\"]?(?:hook|mcp)(?!\w)"
+        return re.search(pattern, " ".join(_find_texts(value))) is not None
+
+
+def _find_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _find_texts(inner)
 
 
 def write_cmd(words: list[str]) -> str:

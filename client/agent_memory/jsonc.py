@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _SKIP = re.compile(r"[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/", re.S)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _SCALAR = re.compile(r"[^\s,\]}/]+")
+_OPEN = (["{"], ["["], [","], [])  # a comma after one of these is never the last
 
 
 class NotJson(ValueError):
@@ -23,12 +24,32 @@ class NotJson(ValueError):
 
 @dataclass(frozen=True)
 class JsonItem:
-    """A value inside an object or an array: its key, and where the two stand."""
+    """A value inside an object or an array: its key, and where the two stand.
+
+    `comma` is the place of the comma before it; None if it is the first.
+    """
 
     key: str | None
     start: int
     value_start: int
     end: int
+    comma: int | None = None
+
+
+def load(text: str) -> Any:
+    """Return the value of a text; raises `NotJson`. Comments and last commas are allowed."""
+    tokens: list[str] = []
+    at = skip_space(text, 0)
+    while at < len(text):
+        end = at + 1 if text[at] in "{}[]:," else end_of_value(text, at)
+        if text[at] in "}]" and tokens[-1:] == [","] and tokens[-2:-1] not in _OPEN:
+            tokens.pop()
+        tokens.append(text[at:end])
+        at = skip_space(text, end)
+    try:
+        return json.loads(" ".join(tokens))
+    except (ValueError, RecursionError) as error:
+        raise NotJson(str(error)) from error
 
 
 def skip_space(text: str, at: int) -> int:
@@ -69,6 +90,7 @@ def _end_of_container(text: str, at: int) -> int:
 def read_items(text: str, start: int) -> Iterator[JsonItem]:
     """Yield what is directly inside the object or array at a position."""
     is_object, at = text[start] == "{", skip_space(text, start + 1)
+    comma = None
     while text[at : at + 1] not in ("}", "]"):
         key, begin = None, at
         if is_object:
@@ -82,8 +104,9 @@ def read_items(text: str, start: int) -> Iterator[JsonItem]:
                 raise NotJson(f"a colon is missing at character {at}")
             at = skip_space(text, at + 1)
         end = end_of_value(text, at)
-        yield JsonItem(key, begin, at, end)
+        yield JsonItem(key, begin, at, end, comma)
         at = skip_space(text, end)
+        comma = at
         if text[at : at + 1] == ",":
             at = skip_space(text, at + 1)
         elif text[at : at + 1] not in ("}", "]"):
@@ -143,45 +166,72 @@ def put(text: str, path: Sequence[str], value: Any, *, is_element: bool) -> Text
     return TextEdit(text[: container + 1] + snippet + text[container + 1 :], snippet)
 
 
-def take(text: str, path: Sequence[str], is_ours: Callable[[str], bool]) -> str:
+def take(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
     """Take out the value at a path, or our elements of the array there.
 
     This is for a file that its program has written anew, so that the exact piece is gone.
     Objects and arrays above that are empty then are taken out too.
     """
     item = find(text, path)
-    if item is None or not is_ours(text[item.value_start : item.end]):
+    if item is None:
         return text
     if text[item.value_start] == "[":
-        text = _take_elements(text, path, is_ours)
-        item = find(text, path)
-        if item is None or next(read_items(text, item.value_start), None):
-            return text
+        left = _take_elements(text, item.value_start, is_ours)
+        if left == text or not _is_empty(left, item.value_start):
+            return left
+        text, item = left, replace(item, end=end_of_value(left, item.value_start))
+    elif not is_ours(load(text[item.value_start : item.end])):
+        return text
     text = _cut(text, item)
     for depth in range(len(path) - 1, 0, -1):
         above = find(text, path[:depth])
-        if above is None or next(read_items(text, above.value_start), None):
+        if above is None or not _is_empty(text, above.value_start):
             break
         text = _cut(text, above)
     return text
 
 
-def _take_elements(
-    text: str, path: Sequence[str], is_ours: Callable[[str], bool]
-) -> str:
+def _is_empty(text: str, container: int) -> bool:
+    return next(read_items(text, container), None) is None
+
+
+def _take_elements(text: str, array: int, is_ours: Callable[[Any], bool]) -> str:
+    """Take our elements out of an array, and ours of the `hooks` of an element."""
     # The last one first, so that the places of the others stay true.
-    array = find(text, path)
-    items = list(read_items(text, array.value_start)) if array else []
-    for item in reversed(items):
-        if is_ours(text[item.value_start : item.end]):
-            text = _cut(text, item)
+    for item in reversed(list(read_items(text, array))):
+        inner = _hooks_of(text, item)
+        if inner is None:
+            if is_ours(load(text[item.value_start : item.end])):
+                text = _cut(text, item)
+            continue
+        left = _take_elements(text, inner, is_ours)
+        if left != text and _is_empty(left, inner):
+            # Nothing before the inner array has moved, so the element begins where it did.
+            left = _cut(left, replace(item, end=end_of_value(left, item.value_start)))
+        text = left
     return text
 
 
+def _hooks_of(text: str, item: JsonItem) -> int | None:
+    """Return where the array `hooks` of an element begins; None if it has none."""
+    if text[item.value_start] != "{":
+        return None
+    starts = (
+        i.value_start for i in read_items(text, item.value_start) if i.key == "hooks"
+    )
+    return next((at for at in starts if text[at] == "["), None)
+
+
 def _cut(text: str, item: JsonItem) -> str:
-    """Cut an item with its comma: that after it, or else that before it."""
+    """Cut an item with its comma: that after it, or else that before it; comments stay."""
     end = skip_space(text, item.end)
     if text[end] == ",":
-        return text[: item.start] + text[skip_space(text, end + 1) :]
-    before = text[: item.start].rstrip()
-    return before.removesuffix(",") + text[item.end :]
+        after = text[end + 1 :]
+        # The next item takes the place of this one.
+        return text[: item.start] + text[item.end : end] + after.lstrip(" \t\r\n")
+    if item.comma is None:
+        before = text[: item.start].rstrip()
+        is_bare = before.endswith(("{", "["))
+        return (before if is_bare else text[: item.start]) + text[item.end :]
+    gap = text[item.comma + 1 : item.start]
+    return text[: item.comma] + (gap if gap.strip() else "") + text[item.end :]

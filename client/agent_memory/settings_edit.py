@@ -16,7 +16,6 @@ from agent_memory.connections import Change, Connections, NotPossible
 from agent_memory.harnesses import CodingAgent, Entry, Program, SettingsFile
 from agent_memory.places import Machine
 
-MARK = "agent_memory"  # is in the path of the program, and so in each entry of ours
 PRIVATE = 0o600
 
 
@@ -99,13 +98,16 @@ def _edit_file(
     before = read_text(path)
     change = known.change_of(path)
     try:
-        text = "" if before is None else remove_from(before, path, change, entries)
+        text = remove_from(before or "", path, change, entries, target.program)
         text, snippets = insert_into(text, path, harness, entries)
+        _require_readable(path, before or "", text)
     except (jsonc.NotJson, toml_table.NotToml) as error:
         raise NotPossible(
             f"{path} was not understood: {error}. Mend it, or add what "
             f"`am connect --print {harness.name}` prints by hand."
         ) from error
+    if before and change and _is_in_place(before, change, snippets):
+        return FileEdit(path, before, before, change)
     is_new = change.is_new if change else before is None
     in_project = harness.mcp_file.in_project and path == _path(harness.mcp_file, target)
     repository = target.repository if in_project else ""
@@ -120,7 +122,7 @@ def insert_into(
     snippets = []
     if path.suffix == ".toml":
         for entry in entries:
-            edit = toml_table.put(text, ".".join(entry.keys), entry.value)
+            edit = toml_table.put(text, entry.keys, entry.value)
             text = edit.text
             snippets.append(edit.snippet)
         return text, snippets
@@ -140,25 +142,58 @@ def empty_settings(harness: CodingAgent) -> str:
     return json.dumps(dict(harness.hook_head)) + "\n"
 
 
+def _is_in_place(text: str, change: Change, snippets: list[str]) -> bool:
+    """Whether the entries are there already, if perhaps no longer at the end of the file."""
+    ours = [snippet.strip(" \t\r\n,") for snippet in snippets]
+    old = [snippet.strip(" \t\r\n,") for snippet in change.snippets]
+    return ours == old and all(text.count(piece) == 1 for piece in ours)
+
+
 def remove_from(
-    text: str, path: Path, change: Change | None, entries: list[Entry]
+    text: str,
+    path: Path,
+    change: Change | None,
+    entries: list[Entry],
+    program: Program,
 ) -> str:
     """Take our entries out: the exact pieces, or what is like them if those are gone."""
-    pieces = list(reversed(change.snippets)) if change else []
-    left = text
-    for piece in pieces:
-        if left.count(piece) != 1:
-            break
-        left = left.replace(piece, "")
-    else:
-        if pieces:
-            return left
+    left = _remove_pieces(text, change.snippets if change else ())
+    if left is not None and (_is_readable(left, path) or not _is_readable(text, path)):
+        return left
     for entry in entries:
-        if path.suffix == ".toml":
-            text = toml_table.take(text, ".".join(entry.keys))
-        else:
-            text = jsonc.take(text, entry.keys, lambda value: MARK in value)
+        if path.suffix != ".toml":
+            text = jsonc.take(text, entry.keys, program.is_run_by)
+        elif program.is_run_by(toml_table.find(text, entry.keys)):
+            text = toml_table.take(text, entry.keys)
     return text
+
+
+def _remove_pieces(text: str, pieces: tuple[str, ...]) -> str | None:
+    """Return the text without each piece; None if one is not in it just once."""
+    for piece in reversed(pieces):
+        if text.count(piece) != 1:
+            return None
+        text = text.replace(piece, "")
+    return text if pieces else None
+
+
+def _is_readable(text: str, path: Path) -> bool:
+    try:
+        if path.suffix == ".toml":
+            toml_table.load(text)
+        elif text.strip():
+            jsonc.load(text)
+    except (jsonc.NotJson, toml_table.NotToml):
+        return False
+    return True
+
+
+def _require_readable(path: Path, before: str, after: str) -> None:
+    """Refuse to make a file of a harness one that it cannot read."""
+    if _is_readable(before, path) and not _is_readable(after, path):
+        raise NotPossible(
+            f"{path} would not be readable any more. Nothing was changed; edit it by hand."
+        )
 
 
 def plan_removal(
@@ -188,7 +223,16 @@ def _without(
     )
     if not harness.hook_file.is_ours and path == _path(harness.hook_file, target):
         entries += harness.hook_entries(target.program)
-    after = remove_from(before, path, change, entries)
+    try:
+        after = remove_from(before, path, change, entries, target.program)
+        for entry in entries if path.suffix == ".toml" else ():
+            after = toml_table.take_orphans(after, entry.keys)
+    except (jsonc.NotJson, toml_table.NotToml) as error:
+        raise NotPossible(
+            f"{path} was not understood: {error}. Nothing was changed and the key still "
+            "works. Mend the file, and run this again."
+        ) from error
+    _require_readable(path, before, after)
     is_empty = after.strip() in ("", "{}", empty_settings(harness).strip())
     return None if change.is_new and is_empty else after
 

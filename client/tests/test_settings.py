@@ -148,6 +148,109 @@ def test_claude_code_reports_a_command_whose_exit_code_a_pipe_hides(home, reposi
     assert "matcher" not in hooks["PostToolUseFailure"][0]
 
 
+def disconnect(repository):
+    connect.remove(
+        connect.plan_removal(repository, connections.read(), program=PROGRAM)
+    )
+
+
+class TestForeignSettings:
+    """What is not ours stays, and stays readable."""
+
+    @pytest.fixture(autouse=True)
+    def no_server(self, monkeypatch):
+        monkeypatch.setattr(keys, "revoke", lambda *_: "")
+
+    @pytest.fixture
+    def file(self, home):
+        path = home / ".claude/settings.json"
+        path.parent.mkdir()
+        return path
+
+    def test_a_key_that_came_behind_ours_is_left_readable(self, file, repository):
+        file.write_text("{\n}\n")
+        connect_all(["claude-code"], repository)
+        text = file.read_text().rstrip().removesuffix("}").rstrip()
+        file.write_text(f'{text},\n  "model": "opus"\n}}\n')
+
+        disconnect(repository)
+
+        assert json.loads(file.read_text()) == {"model": "opus"}
+
+    def test_a_text_that_would_be_no_json_is_refused(
+        self, file, repository, monkeypatch
+    ):
+        file.write_text("{\n}\n")
+        connect_all(["claude-code"], repository)
+        before = file.read_text()
+        monkeypatch.setattr(settings_edit, "remove_from", lambda *_: "{,}")
+
+        with pytest.raises(NotPossible, match="readable"):
+            disconnect(repository)
+
+        assert file.read_text() == before
+
+    def test_a_hook_that_only_names_us_stays(self, file, repository):
+        theirs = {"type": "command", "command": "pytest tests/agent_memory/__main__.py"}
+        file.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [theirs]}]}}))
+
+        connect_all(["claude-code"], repository)
+
+        groups = json.loads(file.read_text())["hooks"]["Stop"]
+        assert [group["hooks"][0] for group in groups].count(theirs) == 1
+
+    def test_a_hook_beside_ours_in_a_group_stays(self, file, repository):
+        theirs = {"type": "command", "command": "say done"}
+        connect_all(["claude-code"], repository)
+        settings = json.loads(file.read_text())
+        settings["hooks"]["Stop"][0]["hooks"].append(theirs)
+        file.write_text(json.dumps(settings, indent=4))
+
+        disconnect(repository)
+
+        left = json.loads(file.read_text())
+        assert left == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
+
+    def test_hooks_whose_record_is_lost_are_not_doubled(self, file, repository):
+        connect_all(["claude-code"], repository)
+        before = json.loads(file.read_text())
+        connections.file_of().unlink()
+
+        connect_all(["claude-code"], repository)
+
+        assert json.loads(file.read_text()) == before
+
+    @pytest.fixture
+    def codex(self, home):
+        path = home / ".codex/config.toml"
+        path.parent.mkdir()
+        path.write_text('model = "gpt"\n')
+        return path
+
+    def test_a_table_that_codex_added_changes_nothing(self, codex, repository):
+        connect_all(["codex"], repository)
+        codex.write_text(codex.read_text() + '\n[projects."/shop"]\ntrusted = true\n')
+
+        assert plan_for(["codex"], repository).differences == []
+
+    def test_what_codex_keeps_of_our_tools_goes_with_them(self, codex, repository):
+        connect_all(["codex"], repository)
+        text = codex.read_text()
+        ours = '\n[mcp_servers.agent-memory.tools.search]\napproval_mode = "approve"\n'
+        codex.write_text(f"{text}{ours}\n# my screen\n  [tui]\n  theme = 1\n")
+
+        disconnect(repository)
+
+        assert tomllib.loads(codex.read_text()) == {"model": "gpt", "tui": {"theme": 1}}
+        assert "# my screen" in codex.read_text()
+
+    def test_a_server_of_the_same_name_is_not_ours_to_replace(self, codex, repository):
+        codex.write_text('[mcp_servers.agent-memory]\ncommand = "theirs"\n')
+
+        with pytest.raises(NotPossible, match="--print codex"):
+            plan_for(["codex"], repository)
+
+
 def test_a_second_project_shares_the_files_until_the_last_one_goes(
     home, repository, tmp_path, monkeypatch
 ):
@@ -337,6 +440,29 @@ class TestJson:
         with pytest.raises(jsonc.NotJson):
             jsonc.put(text, ["b"], 1, is_element=False)
 
+    @pytest.mark.parametrize("text", ["{,}", "[1,,]", '{"a" 1}', "{1: 2}", "[1] 2"])
+    def test_what_no_program_reads_is_no_json(self, text):
+        with pytest.raises(jsonc.NotJson):
+            jsonc.load(text)
+
+    def test_comments_and_last_commas_are_read(self):
+        text = '// mine\n{"a": [1, /* , */ 2,], "b": "// text",}'
+
+        assert jsonc.load(text) == {"a": [1, 2], "b": "// text"}
+
+    @pytest.mark.parametrize(
+        ("text", "left"),
+        [
+            ('{"ours": 1, // mine\n "b": 2}', '{// mine\n "b": 2}'),
+            ('{"ours": 1 /* mine */, "b": 2}', '{ /* mine */"b": 2}'),
+            ('{"a": 1, // mine\n "ours": 1}', '{"a": 1 // mine\n }'),
+            ('{\n  // mine\n  "ours": 1\n}', "{\n  // mine\n  \n}"),
+            ('{"a": 1,\n  "ours": 1\n}', '{"a": 1\n}'),
+        ],
+    )
+    def test_a_comment_beside_ours_stays(self, text, left):
+        assert jsonc.take(text, ["ours"], lambda _: True) == left
+
     def test_another_form_is_refused(self):
         with pytest.raises(jsonc.NotJson, match="hooks has another form"):
             jsonc.put('{"hooks": 3}', ["hooks", "Stop"], 1, is_element=True)
@@ -347,7 +473,9 @@ class TestToml:
 
     @pytest.mark.parametrize("text", ["", "a = 1", "a = 1\n", "# c\r\n[b]\r\n"])
     def test_it_is_read_back_and_leaves_the_rest(self, text):
-        edit = toml_table.put(text, "m.x", {"command": 'a "b"', "args": ["ü", "c"]})
+        edit = toml_table.put(
+            text, ("m", "x"), {"command": 'a "b"', "args": ["ü", "c"]}
+        )
 
         assert tomllib.loads(edit.text)["m"]["x"] == {
             "command": 'a "b"',
@@ -357,12 +485,17 @@ class TestToml:
 
     def test_a_table_in_another_form_is_refused(self):
         with pytest.raises(toml_table.NotToml):
-            toml_table.put("m = {x = 1}\n", "m.x", {"command": "a"})
+            toml_table.put("m = {x = 1}\n", ("m", "x"), {"command": "a"})
 
     def test_a_table_that_moved_is_taken_out(self):
         text = 'a = 1\n[m.x]\ncommand = "y"\n\n[z]\nb = 2\n'
 
-        assert toml_table.take(text, "m.x") == "a = 1\n[z]\nb = 2\n"
+        assert toml_table.take(text, ("m", "x")) == "a = 1\n[z]\nb = 2\n"
+
+    def test_a_comment_before_the_next_table_stays(self):
+        text = '[m.x]\ncommand = "y"\n# screen\n  [tui]\n  b = 2\n'
+
+        assert toml_table.take(text, ("m", "x")) == "# screen\n  [tui]\n  b = 2\n"
 
 
 def test_a_settings_file_in_latin_1_is_refused(home, repository):
