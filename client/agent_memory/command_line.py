@@ -212,7 +212,7 @@ def _connect(
         is_read_only=wish.is_read_only,
         data=data,
     )
-    entry = connecting.apply(plan, found, known)
+    entry = connecting.apply(plan, found)
     _say_result(entry, wish, plan, as_json=as_json)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,13 +110,31 @@ def _target(folder: Path, program: Program | None) -> Target:
     )
 
 
-def apply(plan: Plan, key: keys.ConnectionKey, known: Connections) -> Connection:
-    """Keep the key, then write the edits; what fails halfway can be run again."""
+def apply(plan: Plan, key: keys.ConnectionKey) -> Connection:
+    """Keep the key, then write the edits; what fails halfway can be run again.
+
+    Raises `NotPossible`, and keeps nothing, if a file was changed since the plan.
+    """
+    with connections.lock():
+        settings_edit.require_unchanged(plan.edits)
+        known = connections.read()
+        entry = _entry_of(plan, key, known)
+        known = known.with_entry(entry)
+        # Before the files: what is written can then always be taken out.
+        for edit in plan.edits:
+            if edit.change:
+                known = known.with_change(edit.change)
+        connections.write(known)
+        _write_edits(plan.edits)
+    return entry
+
+
+def _entry_of(plan: Plan, key: keys.ConnectionKey, known: Connections) -> Connection:
     wish = plan.wish
-    before = connections.find(wish.folder, known)
-    old = before.harnesses if before and before.place == _place_of(plan) else ()
+    before = known.at(plan.place)
+    old = before.harnesses if before else ()
     names = dict.fromkeys([*old, *(h.name for h in wish.harnesses)])
-    entry = Connection(
+    return Connection(
         repository=str(plan.place.repository),
         path=plan.place.path,
         server=wish.server,
@@ -127,29 +146,22 @@ def apply(plan: Plan, key: keys.ConnectionKey, known: Connections) -> Connection
         is_read_only=wish.is_read_only,
         harnesses=tuple(names),
     )
-    known = known.with_entry(entry)
-    # Before the files: what is written can then always be taken out.
-    for edit in plan.edits:
-        if edit.change:
-            known = known.with_change(edit.change)
-    connections.write(known)
-    settings_edit.back_up(list(plan.edits), connections.file_of().parent / "backups")
-    for edit in plan.edits:
+
+
+def _write_edits(edits: Sequence[FileEdit]) -> None:
+    settings_edit.back_up(list(edits), connections.file_of().parent / "backups")
+    for edit in edits:
         if edit.changes_something:
             settings_edit.write(edit)
-    return entry
-
-
-def _place_of(plan: Plan) -> tuple[str, str]:
-    return str(plan.place.repository), plan.place.path
 
 
 @dataclass(frozen=True)
 class Removal:
-    """What disconnecting takes out."""
+    """A connection that goes, the edits of the files, and the connections before and after."""
 
     entry: Connection
     edits: tuple[FileEdit, ...]
+    known: Connections
     left: Connections
 
 
@@ -170,15 +182,18 @@ def plan_removal(
             if is_last or edit.change.repository:
                 edits.append(edit)
                 left = left.without_change(edit.change)
-    return Removal(entry, tuple(edits), left)
+    return Removal(entry, tuple(edits), known, left)
 
 
 def remove(removal: Removal) -> str:
     """Take out what was put in and revoke the key; return why it could not be revoked."""
-    settings_edit.back_up(list(removal.edits), connections.file_of().parent / "backups")
-    for edit in removal.edits:
-        if edit.changes_something:
-            settings_edit.write(edit)
     entry = removal.entry
-    connections.write(removal.left)
+    with connections.lock():
+        if connections.read() != removal.known:
+            raise NotPossible(
+                "Another command has changed the connections in the meantime. Run this again."
+            )
+        settings_edit.require_unchanged(removal.edits)
+        _write_edits(removal.edits)
+        connections.write(removal.left)
     return keys.revoke(entry.server, entry.key, entry.key_id)

@@ -11,10 +11,12 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent_memory import file_lock
 from agent_memory.places import Machine, this_machine
 from agent_memory.repository import find_repository
 
@@ -66,6 +68,11 @@ class Connections(NamedTuple):
 
     entries: tuple[Connection, ...] = ()
     changes: tuple[Change, ...] = ()
+
+    def at(self, place: FolderPlace) -> Connection | None:
+        """Return the connection of just this place."""
+        wanted = str(place.repository), place.path
+        return next((e for e in self.entries if e.place == wanted), None)
 
     def with_entry(self, entry: Connection) -> Connections:
         others = (e for e in self.entries if e.place != entry.place)
@@ -143,6 +150,15 @@ def write(connections: Connections, file: Path | None = None) -> Path:
             "Name a folder elsewhere in AGENT_MEMORY_HOME."
         )
     return file
+
+
+@contextmanager
+def lock() -> Iterator[None]:
+    """Keep other commands from the connections, from a read until the write after it."""
+    file = file_of()
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with file_lock.hold(file.with_suffix(".lock")):
+        yield
 
 
 def write_private(file: Path, text: str) -> None:

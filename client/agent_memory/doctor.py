@@ -401,6 +401,6 @@ def fix(folder: Path) -> list[str]:
         key = keys.ConnectionKey(
             entry.key, entry.key_id, entry.project, entry.project_id
         )
-        connect.apply(plan, key, known)
+        connect.apply(plan, key)
         mended += [f"{path} is as connected" for path in changed]
     return mended

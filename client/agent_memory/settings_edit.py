@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -252,28 +253,44 @@ def back_up(edits: list[FileEdit], folder: Path) -> Path | None:
     place.mkdir(parents=True, mode=0o700, exist_ok=True)
     for number, edit in enumerate(changed):
         copy = place / f"{number}-{edit.path.name}"
+        copy.touch(PRIVATE)  # other entries of the file may hold keys
         shutil.copyfile(edit.path, copy)
-        copy.chmod(PRIVATE)  # other entries of the file may hold keys
         copy.with_name(f"{copy.name}.path").write_text(
             f"{edit.path}\n", encoding="utf-8"
         )
     return place
 
 
+def require_unchanged(edits: Sequence[FileEdit]) -> None:
+    """Refuse edits of a file that somebody has written since they were planned."""
+    for edit in edits:
+        if edit.changes_something and read_text(edit.path) != edit.before:
+            raise NotPossible(
+                f"{edit.path} was changed in the meantime. Run this again to see what becomes "
+                "of it."
+            )
+
+
 def write(edit: FileEdit) -> None:
     """Write or remove a file; a link to it stays a link, and its mode stays as it was."""
+    require_unchanged([edit])
     path = edit.path.resolve()
     if edit.after is None:
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    beside = path.with_name(f".{path.name}.am")
-    with beside.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(edit.after)
-    if mode is not None:
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else PRIVATE
+    beside = path.with_name(f".{path.name}.{os.getpid()}.am")
+    # Other entries of the file may hold keys: nobody else may read it, not even for a moment.
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            stream.write(edit.after)
         beside.chmod(mode)
-    beside.replace(path)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def describe(harness: CodingAgent, target: Target) -> Iterator[str]:

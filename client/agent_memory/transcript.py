@@ -5,21 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from agent_memory import exchange
+from agent_memory import exchange, file_lock
 from agent_memory.connections import Connection, write_private
 from agent_memory.places import this_machine
 
 PART_BYTES = 8 * 1024 * 1024  # the server takes 64 MiB; smaller parts keep memory flat
-LOCK_SECONDS = 120.0  # a lock that is older was left by a process that is gone
-LOOK_SECONDS = 0.2
 TIMEOUT = 60.0  # seconds for a part
 CONFLICT = 409
 
@@ -67,7 +61,7 @@ def send_new_part(
     """
     stored = Sum()
     transcript.state_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _lock(transcript.state_file.with_suffix(".lock")):
+    with file_lock.hold(transcript.state_file.with_suffix(".lock")):
         position = _check_prefix(transcript, _read_position(transcript))
         has_started_over = False
         while part := _read_part(transcript, position):
@@ -154,28 +148,3 @@ def _read_position(transcript: TranscriptFile) -> Position:
 def _write_position(transcript: TranscriptFile, position: Position) -> None:
     data = {"cursor": position.cursor, "prefix": position.prefix}
     write_private(transcript.state_file, json.dumps(data))
-
-
-@contextmanager
-def _lock(file: Path) -> Iterator[None]:
-    """Let one process at a time send a transcript; the next one sends what is left."""
-    while True:
-        try:
-            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            break
-        except FileExistsError:
-            _remove_old(file)
-            time.sleep(LOOK_SECONDS)
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
-
-
-def _remove_old(file: Path) -> None:
-    try:
-        age = time.time() - file.stat().st_mtime
-    except FileNotFoundError:
-        return
-    if age > LOCK_SECONDS:
-        file.unlink(missing_ok=True)

@@ -64,7 +64,7 @@ def plan_for(names, repository, known=None, **wish):
 
 def connect_all(names, repository):
     plan = plan_for(names, repository)
-    connect.apply(plan, KEY, connections.read())
+    connect.apply(plan, KEY)
     return plan
 
 
@@ -286,6 +286,79 @@ def test_what_was_there_is_backed_up_for_its_owner_only(foreign, repository):
     copies = list((connections.file_of().parent / "backups").rglob("*settings.json"))
     assert [copy.read_text() for copy in copies] == [CLAUDE]
     assert stat.S_IMODE(copies[0].stat().st_mode) == 0o600
+
+
+def test_what_was_written_since_the_plan_is_not_lost(foreign, repository):
+    plan = plan_for(["claude-code"], repository)
+    file = foreign / ".claude/settings.json"
+    file.write_text('{"mine": 1}')
+
+    with pytest.raises(NotPossible, match="in the meantime"):
+        connect.apply(plan, KEY)
+
+    assert file.read_text() == '{"mine": 1}'
+    assert connections.read() == Connections()
+
+
+def test_what_was_written_since_the_plan_of_a_removal_is_not_lost(foreign, repository):
+    connect_all(["claude-code"], repository)
+    removal = connect.plan_removal(repository, connections.read(), program=PROGRAM)
+    (foreign / ".claude/settings.json").write_text('{"mine": 1}')
+
+    with pytest.raises(NotPossible, match="in the meantime"):
+        connect.remove(removal)
+
+    assert (foreign / ".claude/settings.json").read_text() == '{"mine": 1}'
+    assert connections.read().entries
+
+
+def test_a_connection_that_another_command_made_stays(home, repository, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    plan = plan_for([], repository)
+    connect_all([], other)
+
+    connect.apply(plan, KEY)
+    removal = connect.plan_removal(repository, connections.read(), program=PROGRAM)
+    connections.write(connections.read().without(connections.read().entries[0]))
+
+    assert len(removal.known.entries) == 2
+    with pytest.raises(NotPossible, match="Another command"):
+        connect.remove(removal)
+
+
+def test_a_private_file_is_private_at_every_moment(home, repository, monkeypatch):
+    file = home / ".claude.json"
+    file.write_text("{}")
+    file.chmod(0o640)
+    modes = []
+    chmod = Path.chmod
+    monkeypatch.setattr(
+        Path,
+        "chmod",
+        lambda path, mode: (
+            modes.append(stat.S_IMODE(path.stat().st_mode)),
+            chmod(path, mode),
+        ),
+    )
+
+    connect_all(["claude-code"], repository)
+
+    assert set(modes) == {0o600}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_a_write_that_fails_leaves_nothing_beside(home, repository, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    plan = plan_for(["claude-code"], repository)
+    monkeypatch.setattr(Path, "replace", fail)
+
+    with pytest.raises(OSError, match="disk full"):
+        settings_edit.write(plan.edits[0])
+
+    assert list(home.iterdir()) == []
 
 
 def test_a_link_to_the_settings_stays_a_link(home, repository, tmp_path):
