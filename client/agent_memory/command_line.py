@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import httpx
 import typer
+from click.core import ParameterSource
 from rich.progress import track
 from rich.syntax import Syntax
 
@@ -47,6 +48,13 @@ Folder = Annotated[
 ]
 
 
+class GivenKey(NamedTuple):
+    """A key that is given; `is_named` says by a person, not by the environment."""
+
+    secret: str
+    is_named: bool
+
+
 def main() -> None:
     warnings.simplefilter("ignore", VersionWarning)  # `am doctor` says it in words
     app()
@@ -74,6 +82,7 @@ def _options(
 
 @app.command()
 def connect(
+    context: typer.Context,
     folder: Folder = Path(),
     server: Annotated[
         str, typer.Option(envvar="AGENT_MEMORY_URL", help="The address of the service.")
@@ -121,7 +130,8 @@ def connect(
         if print_only:
             _print_settings(print_only, folder)
         elif remove:
-            _disconnect(folder / path, yes=yes or as_json, as_json=as_json)
+            place = connecting.root_of(folder) / path if path else folder
+            _disconnect(place, path, yes=yes or as_json, as_json=as_json)
         else:
             known = connections.read()
             root = connecting.root_of(folder)
@@ -135,7 +145,11 @@ def connect(
                 agent_id=agent_id or keys.agent_id_of_this_machine(),
                 is_read_only=read_only,
             )
-            _connect(wish, known, key, data, yes=yes or as_json, as_json=as_json)
+            source = context.get_parameter_source("key")
+            source_of_key = GivenKey(key, source is ParameterSource.COMMANDLINE)
+            _connect(
+                wish, known, source_of_key, data, yes=yes or as_json, as_json=as_json
+            )
 
 
 def _print_settings(name: str, folder: Path) -> None:
@@ -185,7 +199,7 @@ def _answers(server: str) -> bool:
 def _connect(
     wish: ConnectionWish,
     known: connections.Connections,
-    key: str,
+    key: GivenKey,
     data: str,
     *,
     yes: bool,
@@ -199,30 +213,51 @@ def _connect(
             output.console.print(Syntax(difference, "diff", background_color="default"))
     if not yes and plan.differences:
         typer.confirm("Write this?", abort=True)
-    before = connections.find(wish.folder, known)
-    kept = before if before and _is_same(before, wish) else None
-    found = _key_of(kept) if kept and not key else None
-    if not (found or key or as_json):
+    before = known.at(plan.place)
+    found = _find_kept(before, wish, key) if before else None
+    if not (found or key.secret or as_json):
         say("The checkout of the service makes a key; this takes some seconds.")
     found = found or keys.obtain(
         wish.server,
-        key,
+        key.secret,
         project=wish.project,
         agent_id=wish.agent_id,
         is_read_only=wish.is_read_only,
         data=data,
     )
-    entry = connecting.apply(plan, found)
+    try:
+        entry = connecting.apply(plan, found)
+    except BaseException:
+        _revoke_unless_kept(found, wish)
+        raise
+    if before and before.key_id and before.key != entry.key:
+        reason = keys.revoke(before.server, before.key, before.key_id)
+        if reason:
+            errors.print(f"The key before was not revoked: {reason}", markup=False)
     _say_result(entry, wish, plan, as_json=as_json)
 
 
-def _is_same(entry: Connection, wish: ConnectionWish) -> bool:
-    place = connections.locate(wish.folder)
-    return (
-        entry.place == (str(place.repository), place.path)
-        and (entry.server, entry.project) == (wish.server, wish.project)
-        and (entry.agent_id, entry.is_read_only) == (wish.agent_id, wish.is_read_only)
-    )
+def _find_kept(
+    entry: Connection, wish: ConnectionWish, key: GivenKey
+) -> keys.ConnectionKey | None:
+    """Return the key that is there, if it is for the same and the server still takes it.
+
+    One that was given, not made, gives way to another that a person names.
+    """
+    if (
+        (entry.server, entry.project) != (wish.server, wish.project)
+        or (entry.agent_id, entry.is_read_only) != (wish.agent_id, wish.is_read_only)
+        or (key.is_named and not entry.key_id)
+    ):
+        return None
+    return _key_of(entry)
+
+
+def _revoke_unless_kept(key: keys.ConnectionKey, wish: ConnectionWish) -> None:
+    """Revoke a key that was made for nothing, as the connection was not written."""
+    kept = {entry.key for entry in connections.read().entries}
+    if key.key_id and key.secret not in kept:
+        keys.revoke(wish.server, key.secret, key.key_id)
 
 
 def _key_of(entry: Connection) -> keys.ConnectionKey | None:
@@ -261,8 +296,11 @@ def _say_result(
     )
 
 
-def _disconnect(folder: Path, *, yes: bool, as_json: bool) -> None:
-    removal = connecting.plan_removal(folder, connections.read())
+def _disconnect(folder: Path, path: str, *, yes: bool, as_json: bool) -> None:
+    known = connections.read()
+    if path and known.at(connections.locate(folder)) is None:
+        raise NotPossible(f"{path} is not connected by itself; nothing was removed.")
+    removal = connecting.plan_removal(folder, known)
     if not as_json:
         for edit in removal.edits:
             if edit.changes_something:

@@ -25,7 +25,10 @@ SECRET = re.compile(r"am_[A-Za-z0-9_\-]{10,200}")
 
 @dataclass(frozen=True)
 class ConnectionKey:
-    """The key that a connection uses, and the project that it reaches."""
+    """The key that a connection uses, and the project that it reaches.
+
+    `key_id` is empty for a key that was given: only a key made here is revoked here.
+    """
 
     secret: str
     key_id: str
@@ -53,7 +56,8 @@ def obtain(
 ) -> ConnectionKey:
     """Return a key of the project for this machine, which makes the project if it is new.
 
-    With a key that may not issue others, that key itself is used, if it sees the project.
+    With a key that may not issue others, that key itself is used, if it sees the project
+    and may do no more than the agents need.
     """
     if given:
         with Client(server, given) as client:
@@ -70,7 +74,20 @@ def _issue_or_use(
     except Problem as problem:
         if problem.status != 403:
             raise
+        _require_role(client, given, "viewer" if is_read_only else "writer")
         return _use(client, given, project, problem)
+
+
+def _require_role(client: Client, given: str, role: str) -> None:
+    """Refuse a given key that may do more than the agents need, or less."""
+    rows = client.follow(client.keys_list())
+    found = next((k["role"] for k in rows if given.startswith(k["prefix"])), "")
+    if found != role:
+        raise NotPossible(
+            f"This key is {f'a {found}' if found else 'not listed'}; your agents would have "
+            f"its rights, and need a {role}'s. Give an owner's key, from which one is made, or "
+            f"a {role}'s from the page *Connect* of the admin."
+        )
 
 
 def _use(client: Client, given: str, project: str, problem: Problem) -> ConnectionKey:
@@ -85,9 +102,7 @@ def _use(client: Client, given: str, project: str, problem: Problem) -> Connecti
             f"This key may not make keys ({problem.detail}), and it does not see the project "
             f"{project!r}. It sees: {names}. Name one with --project."
         ) from problem
-    keys = client.follow(client.keys_list())
-    own = next((k["id"] for k in keys if given.startswith(k["prefix"])), "")
-    return ConnectionKey(given, own, named[0]["name"], named[0]["id"])
+    return ConnectionKey(given, "", named[0]["name"], named[0]["id"])
 
 
 def _issue(
@@ -101,14 +116,19 @@ def _issue(
         projects=[row["id"]],
         agent_id=agent_id,
     )
-    assert key["secret"]  # only the replay of an old request hides it
+    if not key["secret"]:
+        client.keys_revoke(key["id"])
+        raise NotPossible(
+            "The server made the key but its answer was lost. That key was revoked; run this "
+            "again."
+        )
     return ConnectionKey(key["secret"], key["id"], row["name"], row["id"])
 
 
 def revoke(server: str, secret: str, key_id: str) -> str:
-    """End a connection's key; return why that failed, or an empty text."""
+    """End a key that was made here; return why that failed, or an empty text."""
     if not key_id:
-        return "its id is not known; revoke it in the admin"
+        return "it was given to `am connect`, and may have other uses"
     try:
         with Client(server, secret) as client:
             client.keys_revoke(key_id)

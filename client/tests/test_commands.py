@@ -35,6 +35,8 @@ class Service:
     def __init__(self):
         self.may_issue = True
         self.is_key_valid = True
+        self.role = "writer"
+        self.issued = dict(ISSUED)
         self.events = []
         self.checks = CHECKS
 
@@ -64,7 +66,7 @@ class Service:
         route = (method, path.removeprefix("/api/v1/"))
         if route == ("POST", "keys"):
             return (
-                (201, ISSUED)
+                (201, self.issued)
                 if self.may_issue
                 else (403, {"code": "forbidden", "detail": "No."})
             )
@@ -75,7 +77,7 @@ class Service:
             ("GET", "projects"): {"results": [PROJECT], "next": None},
             ("GET", "projects/p1"): PROJECT,
             ("GET", "keys"): {
-                "results": [{"id": "k0", "prefix": "am_given"}],
+                "results": [{"id": "k0", "prefix": "am_given", "role": self.role}],
                 "next": None,
             },
             ("DELETE", "keys/k1"): (204, {}),
@@ -162,7 +164,100 @@ class TestConnect:
         am("connect", "--server", service.url, "--key", "am_given_by_alice", "--yes")
 
         [entry] = connections.read().entries
-        assert (entry.key, entry.key_id) == ("am_given_by_alice", "k0")
+        assert entry.key == "am_given_by_alice"
+
+    def test_a_key_that_was_given_is_not_revoked(self, am, service):
+        service.answer.may_issue = False
+        am("connect", "--server", service.url, "--key", "am_given_by_alice", "--yes")
+
+        done = am("connect", "--remove", "--yes")
+
+        assert done.exit_code == 0
+        assert requests_of(service, "DELETE") == []
+        assert connections.read().entries == ()
+
+    @pytest.mark.parametrize(
+        ("role", "options"),
+        [("curator", []), ("viewer", []), ("writer", ["--read-only"])],
+    )
+    def test_a_given_key_of_another_role_is_refused(self, am, service, role, options):
+        service.answer.may_issue, service.answer.role = False, role
+        given = ["--server", service.url, "--key", "am_given_by_alice", "--yes"]
+
+        done = am("connect", *given, *options)
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert role in done.output
+        assert connections.read().entries == ()
+
+    def test_a_key_of_the_environment_replaces_no_usable_one(
+        self, am, connected, monkeypatch
+    ):
+        monkeypatch.setenv("AGENT_MEMORY_KEY", "am_given_by_alice")
+        connected.answer.may_issue = False
+
+        am("connect", "--yes")
+
+        assert connections.read().entries[0].key == "am_issued"
+
+    def test_a_given_key_gives_way_to_one_that_a_person_names(
+        self, am, service, monkeypatch
+    ):
+        service.answer.may_issue = False
+        am("connect", "--server", service.url, "--key", "am_given_by_alice", "--yes")
+
+        monkeypatch.setenv("AGENT_MEMORY_KEY", "am_given_by_bob")
+        am("connect", "--yes")
+        assert connections.read().entries[0].key == "am_given_by_alice"
+        am("connect", "--key", "am_given_by_bob", "--yes")
+        assert connections.read().entries[0].key == "am_given_by_bob"
+
+    def test_an_owners_key_makes_no_second_key(self, am, connected):
+        am("connect", "--key", "am_owner", "--yes")
+
+        assert requests_of(connected, "POST").count("/api/v1/keys") == 1
+
+    def test_a_key_that_is_replaced_is_revoked(self, am, connected):
+        connected.answer.issued = {**ISSUED, "id": "k2", "secret": "am_second"}
+
+        am("connect", "--key", "am_owner", "--yes", "--read-only")
+
+        assert connections.read().entries[0].key == "am_second"
+        assert requests_of(connected, "DELETE") == ["/api/v1/keys/k1"]
+
+    def test_a_key_whose_secret_was_lost_is_revoked(self, am, service):
+        service.answer.issued = {**ISSUED, "secret": None}
+
+        done = am("connect", "--server", service.url, "--key", "am_owner", "--yes")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert requests_of(service, "DELETE") == ["/api/v1/keys/k1"]
+
+    def test_a_key_that_could_not_be_kept_is_revoked(self, am, service, monkeypatch):
+        def refuse(*_):
+            raise connections.NotPossible("changed in the meantime")
+
+        monkeypatch.setattr("agent_memory.connect.apply", refuse)
+
+        done = am("connect", "--server", service.url, "--key", "am_owner", "--yes")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert requests_of(service, "DELETE") == ["/api/v1/keys/k1"]
+
+    def test_a_path_is_removed_from_any_folder_and_no_other(
+        self, am, connected, repository, monkeypatch
+    ):
+        part = repository / "packages/billing"
+        part.mkdir(parents=True)
+        monkeypatch.chdir(part)
+
+        done = am("connect", "--remove", "--path", "packages/billing", "--yes")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert connections.read().entries[0].path == ""
+        am("connect", "--path", "packages/billing", "--key", "am_owner", "--yes")
+        am("connect", "--remove", "--path", "packages/billing", "--yes")
+        assert [entry.path for entry in connections.read().entries] == [""]
 
     def test_a_read_only_key_is_a_viewers(self, am, service):
         am(
