@@ -8,7 +8,6 @@ from typing import Annotated, Any, NamedTuple
 
 import httpx
 import typer
-from click.core import ParameterSource
 from rich.progress import track
 from rich.syntax import Syntax
 
@@ -146,7 +145,7 @@ def connect(
                 is_read_only=read_only,
             )
             source = context.get_parameter_source("key")
-            source_of_key = GivenKey(key, source is ParameterSource.COMMANDLINE)
+            source_of_key = GivenKey(key, bool(source and source.name == "COMMANDLINE"))
             _connect(
                 wish, known, source_of_key, data, yes=yes or as_json, as_json=as_json
             )
