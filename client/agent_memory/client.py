@@ -7,6 +7,7 @@ import random
 import time
 import warnings
 from collections.abc import AsyncIterator, Generator, Iterator
+from email.utils import parsedate_to_datetime
 from typing import Any, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -63,7 +64,7 @@ class Exchange:
 
     @property
     def version_gap(self) -> str:
-        """What to do about a server of another version, in words; empty if there is none."""
+        """The words on how to mend a server of another version; empty if there is none."""
         return version.describe_gap(self.server_version)
 
     def steps(self, request: Request[T]) -> Steps[T]:
@@ -76,7 +77,7 @@ class Exchange:
                 case httpx.Response():
                     if not self._is_worth_retry(request, result):
                         return cast(T, self.read(result))
-                    wait = float(result.headers.get("Retry-After", wait))
+                    wait = _read_wait(result, wait)
                 case httpx.TransportError():
                     if not (request.is_repeatable or is_unsent(result)):
                         raise self._unreachable(result) from result
@@ -150,6 +151,18 @@ def is_unsent(error: object) -> bool:
     return isinstance(
         error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
     )
+
+
+def _read_wait(response: httpx.Response, default: float) -> float:
+    """Return the seconds of `Retry-After`, which may also be a date (RFC 9110, 10.2.3)."""
+    text = response.headers.get("Retry-After", "")
+    if text.isdecimal():
+        return float(text)
+    try:
+        until = parsedate_to_datetime(text)
+    except ValueError:
+        return default
+    return max(0.0, until.timestamp() - time.time())
 
 
 def _names_project(values: dict[str, Any]) -> bool:

@@ -141,6 +141,17 @@ def test_it_waits_as_long_as_the_server_asks(run):
     assert run.waits == [7.0]
 
 
+@pytest.mark.parametrize("text", ["Thu, 26 Nov 2026 18:00:00 GMT", "soon"])
+def test_a_wait_that_is_no_number_of_seconds_fails_no_call(run, text):
+    script = Script(
+        httpx.Response(429, headers={"Retry-After": text}), httpx.Response(200, json={})
+    )
+
+    run(script, lambda c: c.memories_read("1"))
+
+    assert len(script.requests) == 2
+
+
 def test_it_does_not_wait_for_minutes(run):
     script = Script(httpx.Response(429, headers={"Retry-After": "600"}))
 
