@@ -42,20 +42,21 @@ def find_sessions(
     machine: Machine,
     harnesses: tuple[CodingAgent, ...] = HARNESSES,
 ) -> Iterator[DiskSession]:
-    """Yield the sessions of the connection's folder, harness by harness, oldest first."""
+    """Yield the sessions of the connection's folder, harness by harness, oldest first.
+
+    Those of a folder inside that has a connection of its own belong to that one.
+    """
+    known = connections.read()
     for harness in harnesses:
         paths = (
             Path(machine.home).glob(harness.transcripts) if harness.transcripts else []
         )
         for path in sorted(paths, key=lambda path: path.stat().st_mtime):
             folder = folder_of(path)
-            if folder and _is_of(folder, connection):
+            found = connections.find(folder, known) if folder else None
+            if found and found.place == connection.place:
                 session = TranscriptFile(path, session_of(path), harness.name)
                 yield DiskSession(session, path.stat().st_size, count_secrets(path))
-
-
-def _is_of(folder: Path, connection: Connection) -> bool:
-    return connections.find(folder, connections.Connections((connection,))) is not None
 
 
 def folder_of(path: Path) -> Path | None:

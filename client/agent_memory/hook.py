@@ -98,13 +98,15 @@ def main(arguments: list[str]) -> None:
         except (
             Exception
         ) as error:  # whatever it is, the agent goes on and the log has it
-            _note(harness, name, error)
+            answer[0] = _report(harness, name, error)
         finally:
             done.set()
 
     threading.Thread(target=work, daemon=True).start()
-    if not done.wait(BACKGROUND_LIMIT if is_detached else LIMIT):
-        _note(harness, name, TimeoutError(f"no answer within {LIMIT:g} s"))
+    limit = BACKGROUND_LIMIT if is_detached else LIMIT
+    if not done.wait(limit):
+        error = TimeoutError(f"no answer within {limit:g} s")
+        answer[0] = _report(harness, name, error)
     sys.stdout.write(answer[0])
     sys.stdout.flush()
     os._exit(0)  # a thread that still waits for the server would delay an ordinary exit
@@ -123,12 +125,16 @@ def _parse(arguments: list[str]) -> tuple[str, str, bool]:
     return (words or [""])[0], harness, "--detached" in arguments
 
 
-def _note(harness: str, name: str, error: Exception) -> None:
+def _report(harness: str, name: str, error: Exception) -> str:
+    """Add a failure to the log, and return what to print: the doctor reads the failure itself."""
     words = str(error) or type(error).__name__
+    if name == CHECK:
+        return words
     try:
         hook_log.add(harness, name, words)
     except OSError as second:  # a full disk must not fail an agent either
         sys.stderr.write(f"am hook: {words}; and no log can be written: {second}\n")
+    return NOTHING
 
 
 def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> str:

@@ -25,9 +25,10 @@ class TranscriptFile(NamedTuple):
     session: str
     format: str
 
-    @property
-    def state_file(self) -> Path:
-        name = hashlib.sha256(str(self.path).encode()).hexdigest()[:32]
+    def state_file(self, connection: Connection) -> Path:
+        """Where it is kept how far a project of a server has this file."""
+        parts = [connection.server, connection.project_id, str(self.path)]
+        name = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
         return Path(this_machine().data, "transcripts", f"{name}.json")
 
     @property
@@ -44,7 +45,7 @@ class Position(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """What the server stored of a transcript."""
+    """The counts of what the server stored of a transcript."""
 
     messages: int = 0
     tasks: int = 0
@@ -60,9 +61,10 @@ def send_new_part(
     sent before stays.
     """
     stored = Sum()
-    transcript.state_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with file_lock.hold(transcript.state_file.with_suffix(".lock")):
-        position = _check_prefix(transcript, _read_position(transcript))
+    state = transcript.state_file(connection)
+    state.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with file_lock.hold(state.with_suffix(".lock")):
+        position = _check_prefix(transcript, _read_position(state))
         has_started_over = False
         while part := _read_part(transcript, position):
             end = Position(position.cursor + len(part))
@@ -76,7 +78,7 @@ def send_new_part(
             stored = Sum(
                 stored.messages + data["messages"], stored.tasks + data["tasks"]
             )
-            _write_position(transcript, position)
+            _write_position(state, position)
     return stored
 
 
@@ -137,14 +139,14 @@ def _digest(transcript: TranscriptFile, size: int) -> str:
     return "" if left else digest.hexdigest()
 
 
-def _read_position(transcript: TranscriptFile) -> Position:
+def _read_position(state: Path) -> Position:
     try:
-        data: dict[str, Any] = json.loads(transcript.state_file.read_text())
+        data: dict[str, Any] = json.loads(state.read_text())
         return Position(int(data["cursor"]), str(data["prefix"]))
     except (OSError, ValueError, KeyError):
         return Position()
 
 
-def _write_position(transcript: TranscriptFile, position: Position) -> None:
+def _write_position(state: Path, position: Position) -> None:
     data = {"cursor": position.cursor, "prefix": position.prefix}
-    write_private(transcript.state_file, json.dumps(data))
+    write_private(state, json.dumps(data))

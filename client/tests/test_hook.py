@@ -210,6 +210,17 @@ class TestNeverInTheWay:
 
         assert (done.returncode, done.stdout) == (0, b"{}")
 
+    def test_the_log_names_the_limit_of_a_process_in_the_background(
+        self, home, monkeypatch
+    ):
+        monkeypatch.setattr(hook, "BACKGROUND_LIMIT", 0.01)
+        monkeypatch.setattr(hook.os, "_exit", lambda _: None)
+        monkeypatch.setattr(hook, "run", lambda *_, **__: threading.Event().wait(0.2))
+
+        hook.main(["stop", "--harness", "codex", "--detached"])
+
+        assert hook_log.read_newest(1)[0]["error"] == "no answer within 0.01 s"
+
     def test_the_log_has_no_words_of_the_agent(self, connection, server, codex_start):
         server.close()
 
@@ -318,6 +329,18 @@ class TestTranscripts:
         self.stop(codex_start, file)
 
         assert fake.content == b'{"other": 1}\n'
+
+    def test_each_project_gets_a_transcript_from_its_beginning(
+        self, connection, fake, codex_start, file
+    ):
+        self.stop(codex_start, file)
+        connections.write(Connections((connection._replace(project_id="p2"),)))
+        self.stop(codex_start, file)
+
+        assert [(query["project_id"], query["cursor"]) for query, _ in fake.sent] == [
+            ("p1", "0"),
+            ("p2", "0"),
+        ]
 
     def test_a_server_that_forgot_gets_all_of_it(
         self, connection, fake, codex_start, file
