@@ -27,7 +27,7 @@ WORKSPACE_FILES = (
 
 @dataclass(frozen=True)
 class ConnectionWish:
-    """What shall be connected: a folder, a server's project, some harnesses."""
+    """The folder, the server's project and the harnesses that shall be connected."""
 
     folder: Path
     server: str
@@ -67,6 +67,13 @@ def root_of(folder: Path) -> Path:
     """The root of the work tree around a folder, or the folder."""
     repository = find_repository(folder.resolve())
     return repository.root if repository else folder.resolve()
+
+
+def folder_of(entry: Connection, folder: Path) -> Path:
+    """The folder of a connection, in the work tree that a folder below it is in."""
+    is_in_tree = str(connections.locate(folder).repository) == entry.repository
+    root = root_of(folder) if is_in_tree else Path(entry.repository)
+    return root / entry.path
 
 
 def holds_workspaces(root: Path) -> bool:

@@ -29,7 +29,7 @@ class NotPossible(Exception):
 
 
 class Change(NamedTuple):
-    """What was put into a file of a harness: the exact texts, newest last.
+    """The exact texts that were put into a file of a harness, newest last.
 
     `repository` is set if the file is in a work tree, and so belongs to one connection.
     """
@@ -115,14 +115,19 @@ def file_of(machine: Machine | None = None) -> Path:
 
 def read(file: Path | None = None) -> Connections:
     """Read the connections; none if there is no file."""
+    file = file or file_of()
     try:
-        data = json.loads((file or file_of()).read_text(encoding="utf-8"))
+        data = json.loads(file.read_text(encoding="utf-8"))
+        return Connections(
+            tuple(_connection_from(entry) for entry in data["connections"]),
+            tuple(_change_from(row) for row in data.get("changes", ())),
+        )
     except FileNotFoundError:
         return Connections()
-    return Connections(
-        tuple(_connection_from(entry) for entry in data["connections"]),
-        tuple(_change_from(row) for row in data.get("changes", ())),
-    )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NotPossible(
+            f"{file} cannot be read: {error}. Mend it, or delete it and run `am connect`."
+        ) from error
 
 
 def _connection_from(data: Mapping[str, Any]) -> Connection:
@@ -172,7 +177,7 @@ def write_private(file: Path, text: str) -> None:
 
 def refuse_tracked(file: Path) -> None:
     """Refuse a file in a repository: a key there is one `git add` away from being shared."""
-    repository = find_repository(file.parent)
+    repository = find_repository(file.parent.resolve())
     if repository:
         raise NotPossible(
             f"{file} would hold a key inside the git repository {repository.root}. "

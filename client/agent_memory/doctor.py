@@ -66,14 +66,9 @@ def examine(folder: Path) -> Iterator[DoctorLine]:
     """Yield the findings, from the connection over the server to each harness."""
     try:
         entry = connections.find(folder, connections.read())
-    except (ValueError, KeyError, TypeError) as error:
-        file = connections.file_of()
-        yield DoctorLine(
-            "connection",
-            "fault",
-            f"{file} cannot be read: {error}",
-            f"Delete {file} and run `am connect`.",
-        )
+    except NotPossible as error:
+        mend = f"Delete {connections.file_of()} and run `am connect`."
+        yield DoctorLine("connection", "fault", str(error), mend)
         return
     if entry is None:
         yield DoctorLine(
@@ -87,6 +82,7 @@ def examine(folder: Path) -> Iterator[DoctorLine]:
         "connection", "ok", f"{entry.project} at {entry.server} as {entry.agent_id}"
     )
     yield check_file()
+    folder = connect.folder_of(entry, folder)
     is_there = False
     for finding in check_server(entry):
         is_there = is_there or (finding.name, finding.status) == ("server", "ok")
@@ -233,7 +229,6 @@ def try_hook(
 ) -> DoctorLine:
     """Run the command that the harness's settings have, for what is no event of a session."""
     name = f"{harness.name} hook"
-    before = len(hook_log.read_newest(1000))
     payload = {"cwd": str(folder.resolve())}
     command = target.program.hook_words(hook.CHECK, harness.name)
     began = time.monotonic()
@@ -255,9 +250,9 @@ def try_hook(
             can_fix=True,
         )
     seconds = time.monotonic() - began
-    rows = hook_log.read_newest(1000)[before:]
-    if done.returncode or rows:
-        words = rows[-1]["error"] if rows else done.stderr.strip()
+    if done.returncode or done.stdout.strip() != hook.NOTHING:
+        said = done.stdout.strip() or done.stderr.strip()
+        words = said or "its program is gone or cannot be imported"
         return DoctorLine(
             name,
             "fault",
@@ -375,7 +370,10 @@ def check_log() -> DoctorLine:
 
 def fix(folder: Path) -> list[str]:
     """Mend what is safe: the mode of the key's file, and settings that are not as connected."""
-    known = connections.read()
+    try:
+        known = connections.read()
+    except NotPossible:  # `examine` says it
+        return []
     entry = connections.find(folder, known)
     if entry is None:
         return []
@@ -388,7 +386,7 @@ def fix(folder: Path) -> list[str]:
         file.chmod(connections.MODE)
         mended.append(f"{file} is for you only")
     wish = connect.ConnectionWish(
-        folder,
+        connect.folder_of(entry, folder),
         entry.server,
         entry.project,
         tuple(BY_NAME[name] for name in entry.harnesses),

@@ -61,6 +61,9 @@ def answer_message(
         answers = list(read_messages(answer))
         if not answers:
             exchange.require_success(answer)
+            if "id" in message:
+                words = f"{connection.server} gave no answer of MCP"
+                raise exchange.ExchangeError(words)
     except exchange.ExchangeError as error:
         yield from _refuse(message, f"{error}. `am doctor` says what is wrong.")
         return

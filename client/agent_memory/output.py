@@ -1,4 +1,4 @@
-"""What `am` prints: tables for people, JSON with `--json`, and errors with a hint."""
+"""The output of `am`: tables for people, JSON with `--json`, and errors with a hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What git's own files say about a folder: its root, its worktrees, its branch.
+"""A folder as git's own files describe it: its root, its worktrees, its branch.
 
 Read without the program git: a hook has no time to start one. Standard library only.
 """

@@ -53,14 +53,14 @@ def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Sender(ABC):
-    """What sends a request and waits for its answer."""
+    """A sender of requests that waits for each answer."""
 
     @abstractmethod
     def send(self, request: Request[T]) -> T: ...
 
 
 class AsyncSender(ABC):
-    """What sends a request and returns an awaitable of its answer."""
+    """A sender of requests that returns an awaitable of each answer."""
 
     @abstractmethod
     def send(self, request: Request[T]) -> Awaitable[T]: ...

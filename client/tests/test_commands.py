@@ -425,6 +425,34 @@ class TestDoctor:
         assert len(mended) == 2
         assert found["claude-code"]["status"] == found["key file"]["status"] == "ok"
 
+    def test_a_fix_in_a_folder_below_adds_no_connection(
+        self, am, connected, home, repository, monkeypatch
+    ):
+        (repository / "src").mkdir()
+        monkeypatch.chdir(repository / "src")
+        (home / ".claude/settings.json").write_text("{}")
+
+        _, found, mended = self.findings(am, "--fix")
+
+        assert len(mended) == 1 and found["claude-code"]["status"] == "ok"
+        assert [entry.path for entry in connections.read().entries] == [""]
+
+    def test_connections_that_are_broken_are_said_also_with_fix(self, am, connected):
+        connections.file_of().write_text("{")
+
+        code, found, _ = self.findings(am, "--fix")
+
+        assert code == output.FAULTS_FOUND
+        assert "Delete" in found["connection"]["mend"]
+
+    def test_a_hook_that_fails_is_seen_with_a_full_log(self, am, connected):
+        hook_log.file().write_text('{"at": "", "error": ""}\n' * 1100)
+        connected.answer.is_key_valid = False
+
+        _, found, _ = self.findings(am)
+
+        assert found["claude-code hook"]["status"] == "fault"
+
     def test_the_last_failed_hook_is_said(self, am, connected):
         hook_log.add("codex", "prompt", "no answer within 1 s")
 
@@ -469,6 +497,20 @@ class TestBackfill:
             "00000001-0000-4000-8000-000000000000",
             "01a218af-ab41-7e93-b06c-9700f7bfee89",
         }
+
+    def test_those_of_a_connected_folder_inside_are_not_of_the_whole(
+        self, am, connected, sessions, home, repository
+    ):
+        known = connections.read()
+        part = known.entries[0]._replace(path="web", project="web", project_id="p2")
+        connections.write(known.with_entry(part))
+        (repository / "web").mkdir()
+        row = json.dumps({"type": "user", "cwd": str(repository / "web")})
+        (home / ".claude/projects/-shop/web.jsonl").write_text(f"{row}\n")
+
+        done = am("backfill", "--json")
+
+        assert json.loads(done.stdout)["sessions"] == 3
 
     def test_a_no_sends_nothing(self, am, connected, sessions):
         am("backfill", input="n\n")
@@ -619,6 +661,16 @@ class TestBridge:
             )
             == []
         )
+
+    def test_a_request_is_answered_also_if_the_server_is_no_mcp_server(
+        self, connection, server
+    ):
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        server.answer = lambda *_: (200, {}, {"status": "ok"})
+
+        [answer] = mcp.answer_message(connection, request, "")
+
+        assert answer["id"] == 1 and "no answer of MCP" in answer["error"]["message"]
 
     def test_an_event_stream_is_read(self):
         body = b'event: message\ndata: {"jsonrpc": "2.0", "id": 1}\n\n'

@@ -400,6 +400,22 @@ def test_a_key_is_never_kept_inside_a_repository(home, repository, monkeypatch):
         plan_for(["claude-code"], repository)
 
 
+def test_a_link_into_a_repository_is_no_way_around(home, repository):
+    (repository / "config").mkdir()
+    (home / ".config").symlink_to(repository / "config")
+
+    with pytest.raises(NotPossible, match="inside the git repository"):
+        plan_for(["claude-code"], repository)
+
+
+def test_a_removal_from_a_file_that_is_not_understood_is_refused(home, repository):
+    connect_all(["claude-code"], repository)
+    (home / ".claude/settings.json").write_text("{ not json")
+
+    with pytest.raises(NotPossible, match="the key still works"):
+        connect.plan_removal(repository, connections.read(), program=PROGRAM)
+
+
 def test_only_installed_harnesses_are_chosen(home):
     (home / ".codex").mkdir()
 
