@@ -15,7 +15,8 @@ from typing import Any
 _SKIP = re.compile(r"[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/", re.S)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _SCALAR = re.compile(r"[^\s,\]}/]+")
-_OPEN = (["{"], ["["], [","], [])  # a comma after one of these is never the last
+# A comma after one of these is never the last.
+_OPEN: tuple[list[str], ...] = (["{"], ["["], [","], [])
 
 
 class NotJson(ValueError):
