@@ -80,10 +80,11 @@ SERVICE_VALUE = "made by the service, of no text"
 
 
 def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
+    runs = list(map(str, erasure.ids_of("run")))
     found: DeltaQuerySet = PlaybookDelta.objects.filter(
         Q(memory_id__in=erasure.ids_of("memory"))
         | Q(run_id__in=erasure.ids_of("run"))
-        | Q(payload__correction__runs__has_any_keys=[*map(str, erasure.ids_of("run"))]),
+        | Q(payload__correction__sources__has_any_keys=runs),
         project_id=erasure.project_id,
     )
     return found
@@ -198,7 +199,10 @@ class PlaybookErasure(ErasureHandler):
             )
             if is_purged:
                 erasure.add("entry", ids)
-        waiting = set(deltas.pending().values_list("pk", flat=True))
+        corrections = Q(operation=Operation.CORRECT)
+        waiting = set(
+            deltas.pending().exclude(corrections).values_list("pk", flat=True)
+        )
         erasure.add_descendants(
             "playbook_delta", waiting, "proposed from it", is_purged=erasure.cascade
         )
@@ -207,10 +211,10 @@ class PlaybookErasure(ErasureHandler):
         )
         erasure.add("quoting", deltas.values_list("pk", flat=True))
         erasure.add("quoting", of_entries.values_list("pk", flat=True))
-        # The text of a correction is in no entry, also if it was accepted.
-        is_in_playbook = Q(status__in=IN_PLAYBOOK) & ~Q(operation=Operation.CORRECT)
-        closed = deltas.exclude(is_in_playbook | Q(status=Status.PENDING))
-        erasure.add("delta", closed.values_list("pk", flat=True))
+        # A correction quotes what runs showed, and its text is in no entry.
+        is_kept = Q(status__in=[*IN_PLAYBOOK, Status.PENDING]) & ~corrections
+        erased = deltas.exclude(is_kept)
+        erasure.add("delta", erased.values_list("pk", flat=True))
         erasure.add("delta", of_entries.values_list("pk", flat=True))
         erasure.add("delta", waiting if erasure.cascade else ())
 

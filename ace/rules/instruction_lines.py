@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ace.rules.failures import edits, failed_call
@@ -32,11 +33,15 @@ _ADDRESS = re.compile(r"^(?:[\w-]{1,40}\.)?[\w-]{1,40}\.(?:com|org|net|io|dev|ai
 
 @dataclass(frozen=True)
 class InstructionLine:
-    """A line of a file; the number is 0 if only an edit showed it."""
+    """A line of a file; the number is 0 if only an edit showed it.
+
+    `runs` are the runs that read or wrote the line, the oldest first.
+    """
 
     path: str
     number: int
     text: str
+    runs: tuple[uuid.UUID, ...] = ()
 
 
 @dataclass
@@ -130,26 +135,37 @@ def _add_edit(seen: ReadInstructions, old: Sequence[str], new: Sequence[str]) ->
 
 
 def current(
-    reads: Iterable[tuple[str, ReadInstructions]],
+    reads: Iterable[tuple[uuid.UUID, str, ReadInstructions]],
 ) -> Iterator[InstructionLine]:
-    """Yield what the files say, given what tasks saw of them, the oldest first.
+    """Yield what the files say, given what runs saw of them, the oldest first.
 
     A line is gone if a task removed it, or if a later read of its place does not have it.
     """
-    known: dict[str, dict[str, int]] = {}
-    for path, seen in reads:
+    known: dict[str, dict[str, InstructionLine]] = {}
+    for run, path, seen in reads:
         lines = known.setdefault(path, {})
         if seen.lines:
             now = set(seen.lines.values())
             first, last = min(seen.lines), max(seen.lines)
             is_whole = len(seen.lines) >= MIN_DENSITY * (last - first + 1)
-            for text, number in list(lines.items()):
-                if is_whole and first <= number <= last and text not in now:
+            for text, line in list(lines.items()):
+                if is_whole and first <= line.number <= last and text not in now:
                     del lines[text]
-            lines |= {text: number for number, text in seen.lines.items() if text}
+            for number, text in seen.lines.items():
+                if text:
+                    lines[text] = _show(InstructionLine(path, number, text), run, lines)
         for text in seen.removed:
             lines.pop(text, None)
-        lines |= {text: lines.get(text, 0) for text in seen.added}
-    for path, lines in known.items():
-        for text, number in lines.items():
-            yield InstructionLine(path, number, text)
+        for text in seen.added:
+            number = lines[text].number if text in lines else 0
+            lines[text] = _show(InstructionLine(path, number, text), run, lines)
+    for lines in known.values():
+        yield from lines.values()
+
+
+def _show(
+    line: InstructionLine, run: uuid.UUID, before: Mapping[str, InstructionLine]
+) -> InstructionLine:
+    """Return the line with the runs that showed it before, and with this run."""
+    runs = before[line.text].runs if line.text in before else ()
+    return replace(line, runs=tuple(dict.fromkeys([*runs, run])))

@@ -41,7 +41,8 @@ def read(project: Project, caller: Caller) -> CardRows:
     read_files = TaskInstructions.objects.in_reach(caller).filter(project=project)
     newest = list(read_files.order_by("-pk")[:MAX_INSTRUCTIONS])
     seen = [
-        (row.path, ReadInstructions.from_json(row.seen)) for row in reversed(newest)
+        (row.run_id, row.path, ReadInstructions.from_json(row.seen))
+        for row in reversed(newest)
     ]
     return CardRows(
         commands=list(commands.order_by("-pk")[:MAX_COMMANDS]),

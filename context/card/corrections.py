@@ -8,10 +8,14 @@ it, neither the inbox nor the card shows it again.
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.db.models import Q
+
+from ace.models import TaskFile
 from ace.rules.instruction_lines import InstructionLine
 from common.caller import Caller
 from common.text.quote import json_string
@@ -36,7 +40,8 @@ def propose(project: Project, caller: Caller) -> list[PlaybookDelta]:
     Return the delta of each line, also if a person decided about it before.
     """
     rows = card_rows.read(project, caller)
-    proposals = [_proposal(project, wrong) for wrong in wrong_lines.find(rows)]
+    found = wrong_lines.find(rows)
+    proposals = [_proposal(project, wrong, caller) for wrong in found]
     deltas = submission.propose(project, proposals, caller)
     said = _places(rows.lines)
     for delta in _corrections(project, caller):
@@ -89,7 +94,7 @@ def _read(delta: PlaybookDelta) -> dict[str, Any]:
     return dict(delta.payload.get("correction") or {})
 
 
-def _proposal(project: Project, wrong: WrongLine) -> Proposal:
+def _proposal(project: Project, wrong: WrongLine, caller: Caller) -> Proposal:
     path = wrong.line.path
     return Proposal(
         operation=Operation.CORRECT,
@@ -103,12 +108,28 @@ def _proposal(project: Project, wrong: WrongLine) -> Proposal:
             "trouble": wrong.trouble,
             "sessions": wrong.sessions,
             "runs": [str(run) for run in wrong.runs[:MAX_RUNS]],
+            "sources": _sources(project, wrong, caller),
         },
         producer=Producer.RULE,
         producer_name=NAME,
         producer_version=VERSION,
         idempotency_key=_key(project, path, wrong.named),
     )
+
+
+def _sources(project: Project, wrong: WrongLine, caller: Caller) -> list[str]:
+    """Return all runs whose text the correction quotes; a purge of one erases it.
+
+    The right path is a part of what was looked for, or a path of the same name that runs
+    used.
+    """
+    found = set(wrong.sources)
+    if posixpath.basename(wrong.right) == posixpath.basename(wrong.named):
+        files = TaskFile.objects.in_reach(caller).filter(
+            Q(path=wrong.right) | Q(path__startswith=f"{wrong.right}/"), project=project
+        )
+        found |= set(files.values_list("run", flat=True))
+    return sorted(map(str, found))
 
 
 def write_reason(wrong: WrongLine) -> str:

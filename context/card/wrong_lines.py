@@ -27,7 +27,8 @@ Outcome = TaskCommand.CommandOutcome
 class WrongLine:
     """A line, what it names wrongly, and what is right, or "" if that is not known.
 
-    `runs` are the runs that show it, the newest first.
+    `runs` are the runs that show it, the newest first. `sources` are all runs whose text
+    it quotes: also those that showed the line, and those in which what is right worked.
     """
 
     line: InstructionLine
@@ -36,6 +37,7 @@ class WrongLine:
     sessions: int
     runs: tuple[uuid.UUID, ...]
     trouble: Literal["was not there", "failed"] = "was not there"
+    sources: tuple[uuid.UUID, ...] = ()
 
     @property
     def replacement(self) -> str:
@@ -116,7 +118,8 @@ def _refute_path(
     sessions = {row.session for row in vain}
     runs = tuple(dict.fromkeys(row.run_id for row in vain))
     right = _right_path(path, [row.path for row, _ in lookups], uses)
-    return WrongLine(line, path, right, len(sessions), runs)
+    sources = (*line.runs, *(row.run_id for row, _ in lookups))
+    return WrongLine(line, path, right, len(sessions), runs, sources=sources)
 
 
 def _right_path(named: str, looked: Sequence[str], uses: Sequence[FileUse]) -> str:
@@ -175,4 +178,6 @@ def _refute_command(
     right = max(worked, key=lambda each: (worked[each], each), default="")
     sessions = {row.session for row in failed}
     runs = tuple(dict.fromkeys(row.run_id for row in failed))
-    return WrongLine(line, text, right, len(sessions), runs, "failed")
+    cured = [row.run_id for row in commands if row.text == right]
+    sources = (*line.runs, *runs, *cured)
+    return WrongLine(line, text, right, len(sessions), runs, "failed", sources)

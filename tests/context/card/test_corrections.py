@@ -170,16 +170,74 @@ class TestJob:
         assert jobs.count() == 2
 
 
-def test_a_purge_of_a_run_masks_what_it_showed(
-    complete, propose, decide, alice_api, bob_api, project
-):
-    run = complete(bob_api, bash("ls src/cmds", MISSING, status="error"))
-    delta = propose()[0]
-    decide("accept", delta)
-    body = {"project_id": str(project.pk), "ids": [run["memory_id"]], "reason": "asked"}
+class TestPurge:
+    @pytest.fixture
+    def purge(self, alice_api, project):
+        def purge(run):
+            ids = [run["memory_id"]]
+            body = {"project_id": str(project.pk), "ids": ids, "reason": "asked"}
+            answer = alice_api.post("/api/v1/purge", body, format="json")
+            assert answer.status_code == 200, answer.json()
 
-    assert alice_api.post("/api/v1/purge", body, format="json").status_code == 200
+        return purge
 
-    delta.refresh_from_db()
-    assert LINE not in str(delta.payload)
-    assert LINE not in delta.reason
+    def test_of_a_run_that_looked_in_vain_masks_an_accepted_one(
+        self, complete, propose, decide, purge, bob_api
+    ):
+        run = complete(bob_api, bash("ls src/cmds", MISSING, status="error"))
+        delta = propose()[0]
+        decide("accept", delta)
+
+        purge(run)
+
+        delta.refresh_from_db()
+        assert LINE not in str(delta.payload)
+        assert LINE not in delta.reason
+
+    @pytest.mark.parametrize("write", [claude, lambda line: edit("# Shop", line)])
+    def test_of_the_run_that_read_or_wrote_the_line_withdraws_one_that_waits(
+        self, complete, project, purge, bob_api, write
+    ):
+        run = complete(bob_api, write("- `src/cmds`: ask Ana Lopez"))
+        for _ in range(3):
+            complete(bob_api, bash("ls src/cmds", MISSING, status="error"))
+        delta = corrections.propose(project, SYSTEM)[0]
+        assert "Ana Lopez" in delta.payload["correction"]["line"]
+
+        purge(run)
+
+        delta.refresh_from_db()
+        assert delta.status == "rejected"
+        assert "Ana" not in f"{delta.payload} {delta.reason}"
+
+    def test_of_the_run_in_which_another_command_worked_masks_it(
+        self, complete, project, purge, bob_api
+    ):
+        complete(bob_api, claude("# Shop", "Run `make lint`."))
+        run = complete(bob_api, bash("make lint-ana"))
+        failed = "make: *** No rule to make target 'lint'."
+        for _ in range(3):
+            complete(bob_api, bash("make lint", failed, status="error"))
+        delta = corrections.propose(project, SYSTEM)[0]
+        assert delta.payload["correction"]["right"] == "make lint-ana"
+
+        purge(run)
+
+        delta.refresh_from_db()
+        assert "lint-ana" not in f"{delta.payload} {delta.reason}"
+
+    def test_of_the_run_that_used_the_right_file_masks_it(
+        self, complete, project, purge, bob_api
+    ):
+        complete(bob_api, claude("# Shop", "Read `docs/pay.md` first."))
+        run = complete(bob_api, read("ana/pay.md", "# Pay"))
+        missing = "ls: docs/pay.md: No such file or directory"
+        for _ in range(3):
+            complete(bob_api, bash("ls docs/pay.md", missing, status="error"))
+        delta = corrections.propose(project, SYSTEM)[0]
+        assert delta.payload["correction"]["right"] == "ana/pay.md"
+
+        purge(run)
+
+        delta.refresh_from_db()
+        assert "ana/" not in f"{delta.payload} {delta.reason}"
