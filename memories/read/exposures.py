@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -82,25 +82,38 @@ def credit(task: CreditedTask) -> None:
     """
     if not task.key_id:
         return
-    newest: dict[uuid.UUID, MemoryExposure] = {}
-    for row in _uncredited_rows(task).select_related("memory").order_by("-pk"):
-        newest.setdefault(row.memory_id, row)
-    if not newest:
-        return
-    paths = _paths_of(newest)
-    for row in newest.values():
-        row.run_id = task.run_id
-        row.used_as = find_use(row.memory, paths[row.memory_id], task)
-    kept = [row.pk for row in newest.values()]
-    _uncredited_rows(task).filter(memory__in=newest).exclude(pk__in=kept).delete()
-    MemoryExposure.objects.bulk_update(newest.values(), ["run_id", "used_as"])
+    of_run = MemoryExposure.objects.filter(project=task.project, run_id=task.run_id)
+    uncredited = _uncredited_rows(task)
+    newest = (
+        uncredited.exclude(memory__in=of_run.values("memory"))
+        .order_by("memory_id", "-id")
+        .distinct("memory_id")
+    )
+    # The filter is in the update, so that a row of another task that ends now is left alone.
+    if uncredited.filter(pk__in=newest.values("pk")).update(run_id=task.run_id):
+        uncredited.filter(memory__in=of_run.values("memory")).delete()
+        _note_uses(of_run, task)
 
 
-def find_use(memory: Memory, paths: Collection[str], task: CreditedTask) -> str:
+def _note_uses(of_run: QuerySet[MemoryExposure], task: CreditedTask) -> None:
+    """Say of each exposure how the task used the memory, if it did."""
+    paths = _paths_of(of_run)
+    by_use: defaultdict[str, list[uuid.UUID]] = defaultdict(list)
+    rows = of_run.values_list("pk", "memory_id", "memory__content")
+    for pk, memory_id, content in rows:
+        by_use[find_use(memory_id, content, paths.get(memory_id, ()), task)].append(pk)
+    for use, ids in by_use.items():
+        if use:
+            of_run.filter(pk__in=ids).update(used_as=use)
+
+
+def find_use(
+    memory_id: uuid.UUID, content: str, paths: Collection[str], task: CreditedTask
+) -> str:
     """Return how a task used a memory: cited, same command, same file, or "" for not."""
-    if str(memory.pk) in task.result:
+    if str(memory_id) in task.result:
         return GivenUse.CITED
-    if runs_any(task.commands, find_code(memory.content)):
+    if runs_any(task.commands, find_code(content)):
         return GivenUse.COMMAND
     return GivenUse.FILE if set(paths) & set(task.paths) else ""
 
@@ -117,8 +130,9 @@ def runs_any(commands: Iterable[str], names: Collection[str]) -> bool:
     return any(name in command for command in folded for name in wanted)
 
 
-def _paths_of(memories: Collection[uuid.UUID]) -> defaultdict[uuid.UUID, list[str]]:
-    links = MemoryFile.objects.filter(memory__in=memories)
+def _paths_of(exposures: QuerySet[MemoryExposure]) -> Mapping[uuid.UUID, list[str]]:
+    """Return the paths of the files of each memory."""
+    links = MemoryFile.objects.filter(memory__in=exposures.values("memory"))
     found: defaultdict[uuid.UUID, list[str]] = defaultdict(list)
     for memory_id, path in links.values_list("memory_id", "file__file_path"):
         found[memory_id].append(path)
@@ -128,11 +142,9 @@ def _paths_of(memories: Collection[uuid.UUID]) -> defaultdict[uuid.UUID, list[st
 def _uncredited_rows(task: CreditedTask) -> QuerySet[MemoryExposure]:
     """Select what the agent got before the end of the task and no task is credited with.
 
-    Exposures without an agent are credited to the next agent that uses the key. A memory
-    that the task is credited with already is left out.
+    Exposures without an agent are credited to the next agent that uses the key.
     """
     line = ApiKey.objects.of_same_line(task.key_id)
-    of_run = MemoryExposure.objects.filter(run_id=task.run_id)
     return MemoryExposure.objects.filter(
         Q(key_id=task.key_id) | Q(key_id__in=line.values("pk")),
         project=task.project,
@@ -140,7 +152,7 @@ def _uncredited_rows(task: CreditedTask) -> QuerySet[MemoryExposure]:
         agent_id__in=[task.agent_id, ""],
         at__gt=task.at - CREDIT_WINDOW,
         at__lte=task.at,
-    ).exclude(memory__in=of_run.values("memory"))
+    )
 
 
 def count_use(memory: Memory) -> MemoryUse:

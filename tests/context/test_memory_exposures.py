@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from common.caller import Caller, Role
@@ -13,6 +15,8 @@ from context import task_context
 from context.task_context import AtHand
 from memories import tasks
 from memories.models import MemoryExposure
+from memories.read import exposures
+from memories.read.exposures import CreditedTask
 from memories.scopes import Scope
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
@@ -118,6 +122,72 @@ class TestUse:
         task_context.for_task(project, TASK, alice)
 
         assert not MemoryExposure.objects.exists()
+
+
+class TestCredit:
+    @pytest.fixture
+    def give(self, project, alice):
+        """Give as many new memories to an agent as are asked for."""
+        caller = Caller("key", roles={project.pk: Role.WRITER}, key_id=uuid7())
+
+        def give(number):
+            drafts = [
+                Draft(content=f"{uuid7()} {TEXT}", memory_type="learning")
+                for _ in range(number)
+            ]
+            given = [write.store(project, each, alice).memory.pk for each in drafts]
+            exposures.record(project, given, caller, agent_id="a1")
+            return CreditedTask(
+                run_id=uuid7(),
+                project=project,
+                agent_id="a1",
+                key_id=caller.key_id,
+                at=timezone.now(),
+                commands=["make export"],
+            )
+
+        return give
+
+    def test_a_task_that_ends_at_the_same_time_keeps_its_rows(self, give):
+        task, other, taken = give(1), uuid7(), []
+
+        def credit_other(execute, sql, *rest):
+            answer = execute(sql, *rest)
+            if "memories_memoryexposure" in sql and not taken:
+                taken.append(0)
+                rows = MemoryExposure.objects.filter(run_id=None)
+                taken[0] = rows.update(run_id=other)
+            return answer
+
+        with connection.execute_wrapper(credit_other):
+            exposures.credit(task)
+
+        assert MemoryExposure.objects.filter(run_id=other).count() == taken[0]
+
+    def test_the_statements_are_as_long_for_many_memories_none_of_them_whole(
+        self, give, django_assert_num_queries
+    ):
+        few, several = (replace(give(number), commands=()) for number in (1, 6))
+        with django_assert_num_queries(6) as one:
+            exposures.credit(few)
+        with django_assert_num_queries(6) as many:
+            exposures.credit(several)
+
+        lengths = [
+            [len(query["sql"]) // 10 for query in each.captured_queries]
+            for each in (one, many)
+        ]
+        assert lengths[0] == lengths[1]
+        assert not any("content_tsv" in q["sql"] for q in many.captured_queries)
+
+    def test_each_memory_is_credited_once(self, give):
+        task = give(3)
+
+        exposures.credit(task)
+        exposures.credit(task)
+
+        rows = MemoryExposure.objects.filter(run_id=task.run_id, used_as="command")
+        assert rows.count() == 3
 
 
 class TestRows:
