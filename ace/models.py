@@ -342,7 +342,7 @@ class TaskCommand(models.Model):
 
 
 class TaskInstructions(models.Model):
-    """What a run saw of a file of instructions, such as CLAUDE.md, and what it changed."""
+    """The lines of a file of instructions, such as CLAUDE.md, that a run read or changed."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)

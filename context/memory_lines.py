@@ -49,7 +49,7 @@ class EarlierTexts:
 
 @dataclass(frozen=True)
 class MemoryLine:
-    """What a line says of a memory. `happened` and `done` are what the task brings.
+    """The words of a line about a memory; `happened` and `done` are what the task brings.
 
     `changed` are files that have changed where the reader is.
     """

@@ -46,7 +46,7 @@ class InstructionLine:
 
 @dataclass
 class ReadInstructions:
-    """What a task saw of one file: numbered lines, and the lines that it removed or added.
+    """The lines of one file that a task read, by number, and those that it removed or added.
 
     A line without a number was added by the task itself.
     """

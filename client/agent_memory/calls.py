@@ -324,7 +324,7 @@ def complete_task(
 
 
 def context_card(**query: Unpack[shapes.ContextCardQuery]) -> Request[shapes.CardOut]:
-    """What every session should know of a project, made by counting alone.
+    """Return the project card: what every session should know, made by counting alone.
 
     The answer has an `ETag`; with `If-None-Match` and the same card it is 304."""
     return Request("GET", "context/card", query=dict(query), project_in="query")

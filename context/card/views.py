@@ -17,7 +17,7 @@ class CardView(ProjectView):
         operation_id="context_card", parameters=[InProject], responses=CardOut
     )
     def get(self, request: Request) -> Response:
-        """What every session should know of a project, made by counting alone.
+        """Return the project card: what every session should know, made by counting alone.
 
         The answer has an `ETag`; with `If-None-Match` and the same card it is 304.
         """

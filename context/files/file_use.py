@@ -62,7 +62,7 @@ GROUP BY touches.path, matches.found
 
 @dataclass(frozen=True)
 class FileUse:
-    """What the counted tasks did with a file.
+    """The use of a file by the counted tasks.
 
     `found` has the number of tasks in which the file had each word of the request, `words`
     the number of all its words. `recent`, `on_branch` and `in_session` are sums that an
