@@ -20,6 +20,7 @@ from common.db import write
 from common.text import plain_text
 from common.text.quote import visible_line
 from conversations.compaction import compaction_need
+from conversations.formats.harness import is_of_harness, split_harness
 from conversations.formats.message import ChatMessage, Part
 from conversations.models import Message, Session
 from conversations.search_index import search_columns, vectors
@@ -256,10 +257,15 @@ def _last_active(
 
 
 def title_of(rows: Sequence[Message]) -> str:
-    """Make a title from the first line of the first user message with words."""
+    """Make a title from the first words of a person, without what a harness added."""
     for row in rows:
-        if row.role == Message.MessageRole.USER and row.has_words:
-            return plain_text.clip(
-                visible_line(search_columns.words_of(row)), MAX_TITLE
-            )
+        is_said = row.role == Message.MessageRole.USER and row.has_words
+        if is_said and not is_of_harness(row.metadata):
+            words, _ = split_harness(search_columns.words_of(row))
+            if words.strip():
+                return clip_title(words)
     return ""
+
+
+def clip_title(text: str) -> str:
+    return plain_text.clip(visible_line(text), MAX_TITLE)

@@ -16,7 +16,7 @@ from common.caller import Caller, Role
 from common.db import write
 from conversations.compaction import compaction_need
 from conversations.formats.message import ChatMessage, Part
-from conversations.messages.append import count_tokens, title_of
+from conversations.messages.append import clip_title, count_tokens, title_of
 from conversations.models import Message, Session, Summary
 from conversations.search_index import search_columns
 from conversations.sessions.lookup import lock_session
@@ -62,7 +62,9 @@ def redact(session: Session, seq: int, reason: str, caller: Caller) -> Message:
     if message is None:
         raise errors.NotFound(f"The session has no message {seq}.")
     if message.redacted_at is None:
-        if locked.title == title_of([message]) != "":
+        # A title that was made before it left out the words of a harness has them all.
+        whole = clip_title(search_columns.words_of(message))
+        if locked.title and locked.title in (title_of([message]), whole):
             locked.title = REDACTED
             locked.save(update_fields=["title"])
         _dissolve(locked, seq, _last_that_may_quote(locked, seq))

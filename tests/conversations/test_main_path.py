@@ -86,6 +86,21 @@ def test_an_append_with_an_agent_makes_the_session(session_api):
     assert session_api.get("sessions/main").json()["title"] == "Hello"
 
 
+@pytest.mark.parametrize(
+    "added",
+    [
+        say("<environment_context>/src</environment_context>", metadata={"transcript": {"meta": True}}),
+        say("<system-reminder>Be kind.</system-reminder>"),
+    ],
+)  # fmt: skip
+def test_a_title_has_the_first_words_of_a_person(session_api, added):
+    reminded = say("<system-reminder>Be kind.</system-reminder>Fix the build")
+
+    session_api.append(added, reminded, say("Thanks"), agent_id="x")
+
+    assert session_api.get("sessions/main").json()["title"] == "Fix the build"
+
+
 def test_an_append_with_an_agent_and_no_user_goes_to_nobody_elses_session(session_api):
     session_api.bootstrap(user_id="42")
     session_api.append(say("of 42"), user_id="42")
@@ -288,6 +303,16 @@ def test_a_title_that_a_redacted_message_gave_is_redacted_too(session_api):
 
     titles = [s["title"] for s in session_api.get("sessions").json()["results"]]
     assert sorted(titles) == ["Support", "[redacted]"]
+
+
+def test_a_title_with_the_words_of_a_harness_is_redacted_too(session_api):
+    words = "<system-reminder>Elm Street 5</system-reminder>Go there"
+    session_api.bootstrap("old", title=words)
+    session_api.append(say(words), key="old")
+
+    session_api.post("sessions/old/messages/1/redact", reason="personal")
+
+    assert session_api.get("sessions/old").json()["title"] == "[redacted]"
 
 
 def test_a_fork_has_the_messages_up_to_one(session_api):
