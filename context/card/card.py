@@ -64,18 +64,22 @@ def make(project: Project, caller: Caller) -> ProjectCard:
     candidates = [
         *wrong_lines.write(corrections.decide(project, wrong, rows.lines, caller)),
         *failures.find(project, rows.repairs, caller),
-        *known_commands.write(known, known_commands.name_patterns(rows.lines)),
+        *known_commands.write(known, known_commands.name_patterns(rows)),
         *work.write(rows.uses),
     ]
     return ProjectCard(tuple(_fit(_safe(project, candidates))))
 
 
 def _safe(project: Project, lines: Iterable[CardLine]) -> Iterable[CardLine]:
-    """Leave out lines that may have a secret, or that a reader should not follow."""
+    """Leave out lines that may have a secret, or that a reader should not follow.
+
+    The text of a line cuts its subject, so that both are read.
+    """
     hosts = find_own_hosts(project)
     for line in lines:
-        if secrets.is_clean(line.text) and not unsafe_phrases.find_phrases(
-            line.text, hosts
+        said = (line.text, line.subject)
+        if all(map(secrets.is_clean, said)) and not any(
+            unsafe_phrases.find_phrases(each, hosts) for each in said
         ):
             yield line
 

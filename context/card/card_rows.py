@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ace.models import ObservedRepair, TaskCommand, TaskInstructions, TaskLookup
 from ace.rules import instruction_lines
 from ace.rules.instruction_lines import InstructionLine, ReadInstructions
+from ace.rules.tool_calls.check_commands import CheckCommand
 from common.caller import Caller
 from context.files import file_use
 from context.files.file_use import FileUse
@@ -26,6 +28,14 @@ class CardRows:
     lookups: Sequence[TaskLookup]
     lines: Sequence[InstructionLine]
     uses: Sequence[FileUse]
+
+    @cached_property
+    def checks(self) -> Mapping[InstructionLine, Sequence[CheckCommand]]:
+        """The commands that each line names, for the few lines that name one."""
+        named = (
+            (line, instruction_lines.named_commands(line.text)) for line in self.lines
+        )
+        return {line: checks for line, checks in named if checks}
 
 
 def read(project: Project, caller: Caller) -> CardRows:

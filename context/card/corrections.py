@@ -24,6 +24,7 @@ from context.card.wrong_lines import WrongLine
 from playbook.models import PlaybookDelta
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from playbook.queries import DeltaQuerySet
 from playbook.review import delta_review
 from projects.models import Project
 
@@ -44,8 +45,8 @@ def propose(project: Project, caller: Caller) -> list[PlaybookDelta]:
     proposals = [_proposal(project, wrong, caller) for wrong in found]
     deltas = submission.propose(project, proposals, caller)
     said = _places(rows.lines)
-    for delta in _corrections(project, caller):
-        if delta.status == Status.PENDING and _place(delta) not in said:
+    for delta in _corrections(project, caller).pending():
+        if _place(delta) not in said:
             delta_review.mark_stale(delta, caller, FILE_CHANGED)
     return deltas
 
@@ -61,21 +62,22 @@ def decide(
     An accepted correction is left out once the file no longer has its line.
     """
     said = _places(lines)
-    by_key = {delta.idempotency_key: delta for delta in _corrections(project, caller)}
-    kept = {
-        key: wrong
-        for wrong in found
-        if (key := _key(project, wrong.line.path, wrong.named))
-        and (key not in by_key or by_key[key].status != Status.REJECTED)
-    }
-    for key, delta in by_key.items():
-        if delta.status in PlaybookDelta.IN_FORCE and _place(delta) in said:
-            kept.setdefault(key, _to_wrong_line(delta))
+    by_key = {_key(project, wrong.line.path, wrong.named): wrong for wrong in found}
+    decided = _corrections(project, caller).filter(
+        Q(status__in=PlaybookDelta.IN_FORCE)
+        | Q(status=Status.REJECTED, idempotency_key__in=by_key)
+    )
+    kept = dict(by_key)
+    for delta in decided:
+        if delta.status == Status.REJECTED:
+            kept.pop(delta.idempotency_key)
+        elif _place(delta) in said:
+            kept.setdefault(delta.idempotency_key, _to_wrong_line(delta))
     return sorted(kept.values(), key=lambda each: (-each.sessions, each.named))
 
 
-def _corrections(project: Project, caller: Caller) -> Iterable[PlaybookDelta]:
-    deltas: Iterable[PlaybookDelta] = PlaybookDelta.objects.visible_to(caller).filter(
+def _corrections(project: Project, caller: Caller) -> DeltaQuerySet:
+    deltas: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller).filter(
         project=project, operation=Operation.CORRECT
     )
     return deltas

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ace.models import TaskCommand
-from ace.rules import instruction_lines
-from ace.rules.instruction_lines import InstructionLine
 from context.card.card_line import CardLine, count, quote
+from context.card.card_rows import CardRows
 
 MIN_SESSIONS = 3  # in which a command was seen to work
 MAX_LINES = 12
@@ -55,13 +54,9 @@ def find(rows: Iterable[TaskCommand]) -> list[KnownCommand]:
     return steady[:MAX_LINES]
 
 
-def name_patterns(lines: Iterable[InstructionLine]) -> set[str]:
+def name_patterns(rows: CardRows) -> set[str]:
     """Return the patterns of the commands that the repository's instructions name."""
-    return {
-        check.pattern
-        for line in lines
-        for check in instruction_lines.named_commands(line.text)
-    }
+    return {check.pattern for checks in rows.checks.values() for check in checks}
 
 
 def write(known: Iterable[KnownCommand], said: Collection[str]) -> list[CardLine]:

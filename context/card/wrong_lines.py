@@ -59,7 +59,7 @@ def find(rows: CardRows) -> list[WrongLine]:
                 wrong := _refute_path(line, path, index, rows.uses)
             ):
                 found[path] = wrong
-        for check in instruction_lines.named_commands(line.text):
+        for check in rows.checks.get(line, ()):
             uses = by_pattern.get(check.pattern, [])
             if check.text not in found and (wrong := _refute_command(line, check.text, uses, rows.commands)):  # fmt: skip
                 found[check.text] = wrong

@@ -12,6 +12,8 @@ from context import tasks
 from context.card import corrections
 from jobs.models import Job
 from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import submission
+from playbook.proposals.proposed_change import Proposal
 from tests.context.card.task_calls import ROOT, bash, claude, read
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -136,6 +138,30 @@ class TestDecisions:
 
         assert [delta.status for delta in again] == ["rejected"]
         assert wrong() == []
+
+    def test_the_card_reads_only_those_in_force_or_of_its_lines(
+        self, propose, decide, wrong, project, alice, monkeypatch
+    ):
+        decide("accept", propose()[0])
+        old = [
+            Proposal(
+                operation="correct",
+                reason=f"{n}",
+                correction={"file": "README", "line": f"{n}"},
+            )
+            for n in range(3)
+        ]
+        for delta in submission.propose(project, old, alice)[1:]:
+            decide("reject", delta, reason="No.")
+        read, original = [], PlaybookDelta.from_db.__func__
+        monkeypatch.setattr(
+            PlaybookDelta,
+            "from_db",
+            classmethod(lambda cls, *row: read.append(row) or original(cls, *row)),
+        )
+
+        assert wrong() == ["src/cmds"]
+        assert len(read) == 1
 
     def test_a_reopened_one_waits_again(self, propose, decide):
         delta = propose()[0]

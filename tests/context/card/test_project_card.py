@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace.models import TaskCommand, TaskInstructions, TaskLookup
+from ace.rules import instruction_lines
 from common.caller import Role
 from inference import tokens
 from tests.context.card.task_calls import ROOT, bash, claude, read
@@ -48,6 +49,29 @@ class TestCommands:
             complete(bob_api, bash("make lint", "make: *** No rule to make target 'lint'.", status="error"))  # fmt: skip
 
         assert subjects(card(bob_api), "command") == []
+
+    def test_one_with_a_danger_in_the_part_that_is_cut_is_left_out(
+        self, complete, card, bob_api
+    ):
+        for _ in range(3):
+            complete(bob_api, bash(f"make build-{'x' * 110} --no-check-certificate"))
+
+        assert subjects(card(bob_api), "command") == []
+
+    def test_a_line_of_the_instructions_is_read_once(
+        self, complete, card, bob_api, monkeypatch
+    ):
+        lines, original = [], instruction_lines.named_commands
+        monkeypatch.setattr(
+            instruction_lines,
+            "named_commands",
+            lambda line: lines.append(line) or original(line),
+        )
+        complete(bob_api, claude("# Shop", "Run `make lint`."))
+
+        card(bob_api)
+
+        assert sorted(lines) == ["# Shop", "Run `make lint`."]
 
 
 class TestFailures:
