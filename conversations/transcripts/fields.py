@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from common.text import storable_json
 from conversations.formats.message import Part
+
+# The times that the clock of a sender may tell; another time is none.
+EARLIEST, MAX_SKEW = datetime(1970, 1, 1, tzinfo=UTC), timedelta(days=1)
 
 
 def text_of(line: Mapping[str, Any], name: str) -> str:
@@ -36,9 +40,10 @@ def moment_of(line: Mapping[str, Any], name: str = "timestamp") -> datetime | No
     """Return the time that a text of a line writes with its zone."""
     try:
         moment = datetime.fromisoformat(text_of(line, name))
-    except ValueError:
+        return _sane(moment.astimezone(UTC)) if moment.tzinfo else None
+    # A zone may lead out of the years that there are.
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else None
 
 
 def moment_of_number(value: object, *, scale: int = 1) -> datetime | None:
@@ -46,9 +51,13 @@ def moment_of_number(value: object, *, scale: int = 1) -> datetime | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        return datetime.fromtimestamp(value / scale, UTC)
+        return _sane(datetime.fromtimestamp(value / scale, UTC))
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _sane(moment: datetime) -> datetime | None:
+    return moment if EARLIEST <= moment < timezone.now() + MAX_SKEW else None
 
 
 def read_arguments(value: Any) -> Any:
