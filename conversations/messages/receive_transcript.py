@@ -8,6 +8,7 @@ message whose external id is known is not stored again.
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -177,7 +178,7 @@ def _batches(messages: Iterable[ChatMessage]) -> Iterator[MessageBatch]:
     batch, characters = list[ChatMessage](), 0
     for message in messages:
         batch.append(message)
-        characters += count_characters(message)
+        characters += count_characters(message) + len(json.dumps(message.metadata))
         if len(batch) == MAX_MESSAGES or characters > MAX_BATCH:
             yield MessageBatch(tuple(batch))
             batch, characters = [], 0

@@ -30,6 +30,7 @@ KEPT_FIELDS = {
     "requestId": "request_id",
     "subtype": "subtype",
 }
+MAX_KEPT = 255  # characters of such a field
 # Lines whose words are in this field; they are the harness's.
 TEXT_FIELDS = {"summary": "summary", "queue-operation": "content"}
 # Lines that only serve the harness: steps of a call that runs, and copies of files.
@@ -57,7 +58,7 @@ def _read_message(line: Mapping[str, Any], kind: str) -> ChatMessage:
     if kind == "system":
         sent = {"role": "system", "content": line.get("content") or ""}
     message = _read_words(sent)
-    kept = {name: line[key] for key, name in KEPT_FIELDS.items() if line.get(key)}
+    kept = {name: line[key] for key, name in KEPT_FIELDS.items() if _is_kept(line, key)}
     if model := text_of(object_of(line, "message"), "model"):
         kept["model"] = model
     return replace(
@@ -66,6 +67,11 @@ def _read_message(line: Mapping[str, Any], kind: str) -> ChatMessage:
         created_at=moment_of(line),
         metadata={KEY: kept},
     )
+
+
+def _is_kept(line: Mapping[str, Any], key: str) -> bool:
+    value = line.get(key)
+    return value is True or 0 < len(text_of(line, key)) <= MAX_KEPT
 
 
 def _read_words(sent: Any) -> ChatMessage:

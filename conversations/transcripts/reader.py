@@ -42,6 +42,7 @@ WINDOW = 32
 MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
 MAX_UNKNOWN = 32 * 1024  # bytes of a line of an unknown type that is kept
 MAX_ID = 255  # characters of an external id
+MAX_FIELD = 4_096  # characters of a folder, a branch or another text beside the words
 Line = Mapping[str, Any]
 
 
@@ -211,6 +212,8 @@ def _complete(
     message: ChatMessage, line: _ReadLine, context: TranscriptContext, name: str
 ) -> ChatMessage:
     fields = {"format": name, **context.fields(), **message.metadata.get(KEY, {})}
+    # Each message has its own copy of these.
+    fields |= {k: v[:MAX_FIELD] for k, v in fields.items() if isinstance(v, str)}
     return replace(
         message,
         external_id=(message.external_id or line.digest)[:MAX_ID],

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
+from conversations.messages import receive_transcript
 from conversations.transcripts.fields import moment_of, moment_of_number
+from conversations.transcripts.reader import MAX_FIELD, read_messages
+from tests.conversations.transcripts.test_claude_code import line
+
+
+def read(lines, name="claude-code"):
+    return list(read_messages(name, map(json.dumps, lines)))
 
 
 class TestTimes:
@@ -39,3 +47,29 @@ class TestTimes:
 
         assert moment_of({"timestamp": near.isoformat()}) == near
         assert moment_of({"timestamp": (near + timedelta(hours=2)).isoformat()}) is None
+
+
+class TestTextsBesideTheWords:
+    def test_they_are_cut_because_each_message_has_a_copy(self):
+        lines = [line(0, "user", "Hi"), line(1, "assistant", "Hello")]
+        lines[0] |= {"cwd": "/" * 9_000, "gitBranch": "b" * 9_000}
+        lines[1]["message"]["model"] = "m" * 9_000
+
+        first, second = read(lines)
+
+        assert max(map(len, first.metadata["transcript"].values())) == MAX_FIELD
+        assert second.metadata["transcript"]["model"] == "m" * MAX_FIELD
+
+    @pytest.mark.parametrize("value", ["x" * 256, ["x"], {"x": 1}, 7, False, None])
+    def test_a_field_that_is_no_short_text_and_no_mark_is_left_out(self, value):
+        (message,) = read([line(0, "user", "Hi", requestId=value)])
+
+        assert "request_id" not in message.metadata["transcript"]
+
+    def test_they_count_for_the_size_of_a_transaction(self, monkeypatch):
+        monkeypatch.setattr(receive_transcript, "MAX_BATCH", 10_000)
+        messages = read([line(n, "user", "Hi", cwd="/" * 4_000) for n in range(9)])
+
+        sizes = [len(each.messages) for each in receive_transcript._batches(messages)]
+
+        assert sizes == [3, 3, 3]
