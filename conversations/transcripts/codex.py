@@ -7,7 +7,6 @@ OpenAI's Responses API; `event_msg` repeats it for the screen. Older files have 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -26,6 +25,7 @@ from conversations.transcripts.fields import (
     object_of,
     objects_of,
     plain,
+    read_json,
     result_part,
     text_of,
     text_part,
@@ -144,11 +144,8 @@ def _read_status(output: str) -> tuple[str, int]:
     The shell tool writes JSON, {output, metadata {exit_code}}, or states the status in the
     first lines of the text.
     """
-    if output.startswith("{"):
-        try:
-            value = json.loads(output)
-        except (ValueError, RecursionError):
-            value = {}
+    value = read_json(output) if output.startswith("{") else None
+    if isinstance(value, Mapping):
         status = object_of(value, "metadata").get("exit_code")
         if isinstance(status, int) and isinstance(value.get("output"), str):
             return value["output"], status

@@ -64,11 +64,16 @@ def read_arguments(value: Any) -> Any:
     """Return the arguments of a call; JSON in a text is read if it can be stored."""
     if not isinstance(value, str):
         return {} if value is None else value
+    return read_json(value)
+
+
+def read_json(text: str) -> Any:
+    """Return the JSON value of a text; a text that cannot be stored as JSON stays a text."""
     try:
-        parsed = storable_json.parse(value, levels=settings.BODY_DEPTH)
+        parsed = storable_json.parse(text, levels=settings.BODY_DEPTH)
         return storable_json.make_storable(parsed).value
     except (ValueError, RecursionError):
-        return value
+        return text
 
 
 def plain(value: Any) -> str:

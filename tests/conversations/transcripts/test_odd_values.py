@@ -8,10 +8,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from common.text.storable_json import find_unstorable
 from conversations.messages import receive_transcript
 from conversations.transcripts.fields import moment_of, moment_of_number
 from conversations.transcripts.reader import MAX_FIELD, read_messages
 from tests.conversations.transcripts.test_claude_code import line
+
+
+def output_of_codex(output):
+    return {
+        "type": "response_item",
+        "payload": {"type": "function_call_output", "call_id": "c1", "output": output},
+    }
 
 
 def read(lines, name="claude-code"):
@@ -73,3 +81,15 @@ class TestTextsBesideTheWords:
         sizes = [len(each.messages) for each in receive_transcript._batches(messages)]
 
         assert sizes == [3, 3, 3]
+
+
+@pytest.mark.parametrize("words", ["a\0b", "a \ud83d"], ids=["NUL", "half a surrogate"])
+def test_json_within_a_text_of_codex_can_be_stored(words):
+    output = json.dumps({"output": words, "metadata": {"exit_code": 1}})
+
+    (message,) = read([output_of_codex(output)], "codex")
+
+    (part,) = message.parts
+    assert part["content"].count("\ufffd") == 1
+    assert find_unstorable(list(message.parts)) is None
+    assert part["is_error"]
