@@ -7,10 +7,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from django.db.models import Exists, OuterRef
+
 from common.caller import Caller, Role
 from common.db import write
 from mcp_server.hooks.hook_event import MAX_FILES, HookEvent
 from memories.models import File, Memory, MemoryFile
+from memories.queries import PRIVATE_SCOPES
 from playbook.entries.freshness import DEPENDENCY_RELATIONS
 from playbook.models import Anchor
 from projects.models import Project
@@ -104,12 +107,19 @@ def of_memory(memory: Memory, files: BranchFiles) -> AnchorState:
 def learn_hashes(project: Project, event: HookEvent, caller: Caller) -> None:
     """Set the hashes of files that nobody has synced, if the branch is the main one.
 
-    A file that has a hash keeps it: `files/sync` changes it.
+    A file that has a hash keeps it: `files/sync` changes it. A path that only private
+    memories name gets none: a file with a hash is known to all, and outlives a purge.
     """
     named = [project.current_branch] if project.current_branch else MAIN_BRANCHES
     if event.branch not in named or not caller.may(Role.WRITER, project.pk):
         return
+    links = MemoryFile.objects.filter(file=OuterRef("pk"))
+    shared = links.exclude(memory__scope_kind__in=PRIVATE_SCOPES)
+    anchors = Anchor.objects.filter(
+        project_id=project.pk, file_path=OuterRef("file_path")
+    )
     rows = File.objects.visible_to(caller).filter(
+        Exists(shared) | Exists(anchors),
         project=project,
         file_path__in=[path for path, digest in event.hashes.items() if digest],
         last_content_hash="",

@@ -15,6 +15,7 @@ from inference import tokens
 from mcp_server.hooks.harnesses.registry import HARNESSES
 from mcp_server.models import Push
 from memories.models import File
+from memories.scopes import Scope
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
 from playbook.models import Exposure, PlaybookDelta, PlaybookEntry
@@ -348,6 +349,21 @@ class TestBranches:
         assert self.MARK not in plain + again
         assert marked.count(self.MARK) == 2
         assert File.objects.get().changed_at is None
+
+    def test_the_file_of_a_private_memory_is_not_made_known(
+        self, hook, client_of, project, bob_api, lesson
+    ):
+        lesson(path="src/ana.py", scope=Scope("user", "ana"))
+        lesson("Shared words.", path="src/shared.py")
+        files = {"src/ana.py": "1" * 64, "src/shared.py": "2" * 64}
+        am = {"branch": "main", "files": files}
+
+        for api in (client_of(project, role=Role.WRITER, user_id="ana"), bob_api):
+            self.given(hook, api, "s1", am)
+
+        rows = File.objects.order_by("file_path")
+        known = dict(rows.values_list("file_path", "last_content_hash"))
+        assert known == {"src/ana.py": "", "src/shared.py": "2" * 64}
 
     def test_they_are_left_out_where_the_file_is_gone(
         self, hook, bob_api, rule, lesson, repository
