@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
+from common import errors
 from common.erasure.handlers import (
     ErasableColumns,
     ErasureHandler,
@@ -28,6 +29,7 @@ from common.erasure.redaction import (
 from common.erasure.scope import ErasureScope
 from conversations.formats.message import ChatMessage
 from conversations.messages.append import count_tokens
+from conversations.messages.receive_transcript import KIND
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
@@ -42,12 +44,19 @@ from conversations.models import (
 )
 from conversations.search_index.search_columns import CORPORA, fill_message
 from conversations.summarizers import ExtractiveSummarizer
+from jobs.models import Job
 from search import statistics
 
 # The most messages that are purged while the caller waits; a job purges more.
 MAX_INLINE = 2_000
 AUTHOR_NAME = "names who did it: an agent, a key or an account"
 SERVICE_VALUE = "made by the service, of no text"
+
+
+class TranscriptUnfinished(errors.StateConflict):
+    """A job still learns from a transcript of this session; try again when it is finished."""
+
+    code = "transcript_unfinished"
 
 
 def owner_conditions(erasure: ErasureScope) -> tuple[Q | None, Q | None]:
@@ -98,6 +107,21 @@ def _sessions_to_change(erasure: ErasureScope) -> QuerySet[Session]:
     masked = Message.objects.filter(pk__in=erasure.ids_of("message"))
     rows = Session.objects.filter(pk__in=masked.values("session"))
     return rows.exclude(pk__in=erasure.ids_of("session"))
+
+
+def _is_learned_from(sessions: QuerySet[Session]) -> bool:
+    """Whether a worker has words of these sessions in hand, which it would store again.
+
+    A job that begins later waits for the locks of the sessions.
+    """
+    transcripts = Transcript.objects.filter(session__in=sessions)
+    jobs = Job.objects.filter(
+        kind=KIND,
+        key__in=list(map(str, transcripts.values_list("pk", flat=True))),
+        state=Job.State.RUNNING,
+        lease_until__gt=timezone.now(),
+    )
+    return jobs.exists()
 
 
 def _recompute_message(message: Message) -> None:
@@ -262,6 +286,8 @@ class ConversationErasure(ErasureHandler):
         for rows in every:
             chosen = rows.order_by("pk").select_for_update()
             list(chosen.values_list("pk", flat=True))
+        if _is_learned_from(sessions):
+            raise TranscriptUnfinished
 
     def finish(self, erasure: ErasureScope) -> None:
         if not (erasure.ids_of("session") or erasure.ids_of("message")):

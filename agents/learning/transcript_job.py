@@ -46,6 +46,7 @@ MAX_TASK, MAX_TEXT, MAX_NAME, MAX_FOLDER = 1_000_000, 20_000, 255, 4_096
 # The times that the clock of a sender may tell; another time becomes the first one.
 EARLIEST, MAX_SKEW = datetime(2020, 1, 1, tzinfo=UTC), timedelta(days=1)
 RIVAL_WAIT = timedelta(seconds=15)
+GONE = {"skipped": "the transcript is gone"}
 # Transcripts that were idle longer than this, while no worker ran, stay as they are.
 MAX_IDLE = timedelta(days=30)
 
@@ -86,10 +87,9 @@ def _end(transcript: Transcript, project: Project) -> None:
 @runner.handler(KIND, attempts=ATTEMPTS, lease=timedelta(minutes=10))
 def learn_from_transcript(job: runner.JobRun) -> dict[str, Any]:
     """Report each task that is over as a finished task, in order."""
-    rows = Transcript.objects.select_related("session__project")
-    transcript = rows.filter(pk=job.job.args["transcript_id"]).first()
+    transcript = _find_transcript(job.job.args["transcript_id"])
     if transcript is None:
-        return {"skipped": "the transcript is gone"}
+        return GONE
     session, project = transcript.session, transcript.session.project
     if not project.options.conversations.learn_from_transcripts:
         return {"skipped": "conversations.learn_from_transcripts is off"}
@@ -105,6 +105,15 @@ def learn_from_transcript(job: runner.JobRun) -> dict[str, Any]:
     except SenderRightsLost as lost:
         raise job_errors.Permanent(str(lost)) from lost
     return _learn(job, transcript, caller)
+
+
+@write
+def _find_transcript(pk: str) -> Transcript | None:
+    """Return a transcript, unless a purge of its session has begun, which is waited for."""
+    rows = Transcript.objects.select_related("session__project")
+    rows = rows.select_for_update(no_key=True, of=("session",))
+    found: Transcript | None = rows.filter(pk=pk).first()
+    return found
 
 
 def _has_rival(job: runner.JobRun) -> bool:
@@ -126,7 +135,8 @@ def _learn(
         # The next task may be learned from; the job's result says what was refused.
         except errors.Refusal as refusal:
             refused[refusal.code] += 1
-        _advance(job, transcript, found.last_seq)
+        if not _advance(job, transcript, found.last_seq):
+            return GONE
         job.yield_turn()
     return {"tasks": learned, "refused": dict(refused)}
 
@@ -152,10 +162,14 @@ def _finished_tasks(
 
 
 @write
-def _advance(job: runner.JobRun, transcript: Transcript, seq: int) -> None:
-    """Store how far was learned with the job's progress, in one transaction."""
-    Transcript.objects.filter(pk=transcript.pk).update(learned_seq=seq)
+def _advance(job: runner.JobRun, transcript: Transcript, seq: int) -> bool:
+    """Store how far was learned with the job's progress, in one transaction.
+
+    Return whether the transcript is still there.
+    """
+    is_there = Transcript.objects.filter(pk=transcript.pk).update(learned_seq=seq)
     job.step(seq)
+    return bool(is_there)
 
 
 def _learn_task(session: Session, task: TranscriptTask, caller: Caller) -> bool:

@@ -278,3 +278,38 @@ def test_a_purge_of_the_session_reaches_what_was_learned(
 
     assert "build" not in str(list(AceRun.objects.values_list("request", flat=True)))
     assert "build" not in str(list(Memory.objects.values_list("content", flat=True)))
+
+
+def test_a_purge_waits_until_a_job_has_learned(api, alice_api, project):
+    api.sent(raw(WORK), final=True)
+    jobs = Job.objects.filter(kind="transcript")
+    now = timezone.now()
+
+    def purge(lease):
+        jobs.update(state=Job.State.RUNNING, lease_until=now + timedelta(lease))
+        body = {"project_id": str(project.pk), "session_id": KEY, "reason": "asked"}
+        return alice_api.post("/api/v1/purge", body, format="json")
+
+    refused = purge(lease=1)
+    assert (refused.status_code, refused.json()["code"]) == (
+        409,
+        "transcript_unfinished",
+    )
+    assert Transcript.objects.exists()
+    assert purge(lease=-1).status_code in (200, 202)
+    assert not Transcript.objects.exists()
+
+
+def test_a_job_whose_transcript_is_purged_meanwhile_ends(api, run_jobs, monkeypatch):
+    api.sent(raw(WORK + MORE), final=True)
+    learn = transcript_job._learn_task
+
+    def learn_and_purge(session, task, caller):
+        Transcript.objects.all().delete()
+        return learn(session, task, caller)
+
+    monkeypatch.setattr(transcript_job, "_learn_task", learn_and_purge)
+    run_jobs()
+
+    assert goals() == ["Fix the build"]
+    assert Job.objects.get(kind="transcript").result == transcript_job.GONE
