@@ -30,7 +30,7 @@ from conversations.messages.fork import to_chat
 from conversations.messages.receive_transcript import KIND, job_of, learn_later
 from conversations.models import Session, Transcript
 from conversations.queries import read_pages
-from conversations.transcripts.events import TranscriptTask
+from conversations.transcripts.events import TranscriptTask, recorded_fields
 from conversations.transcripts.tasks import TaskReader
 from inference.language.fence import keep_ends
 from jobs import errors as job_errors
@@ -153,7 +153,10 @@ def _finished_tasks(
     )
     for page in read_pages(newer, "seq", PAGE):
         for row in page:
-            if task := reader.add(to_chat(row)):
+            message = to_chat(row)
+            # Anybody who may write can append other messages to the session.
+            is_of_sender = bool(recorded_fields(message.metadata))
+            if is_of_sender and (task := reader.add(message)):
                 yield LearnableTask(task, last_seq)
             last_seq = row.seq
     task = reader.finish()

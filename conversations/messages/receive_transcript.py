@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from django.utils import timezone
 
+from access.restored_caller import caller_of
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
@@ -29,6 +30,7 @@ from conversations.messages.append import (
     prepare,
 )
 from conversations.models import Session, Transcript
+from conversations.sessions.lifecycle import SessionIdentity
 from conversations.sessions.lookup import lock_session
 from conversations.transcripts.events import (
     TranscriptContext,
@@ -101,9 +103,10 @@ def receive(
     """Store the new messages of a part, and let a job learn from its tasks.
 
     Refuse with 409 if the part does not begin where the last one ended, unless it begins at
-    byte 0.
+    byte 0, and if another person sends the session's transcript.
     """
     caller.require(Role.WRITER, project.pk)
+    _refuse_other_person(session, caller)
     refuse_other_cursor(session, part)
     receipt = TranscriptReceipt(session)
     digest = hashlib.sha256()
@@ -122,6 +125,16 @@ def receive(
     receipt.prefix = _prefix_of(part, digest.hexdigest(), is_whole=lines.is_whole)
     _save(project, part, receipt, caller)
     return receipt
+
+
+def _refuse_other_person(session: Session, caller: Caller) -> None:
+    """Refuse to mix the words of two people: tasks are learned as those of the sender."""
+    for known in Transcript.objects.filter(session=session):
+        if not caller_of(known).own_names & caller.own_names:
+            raise SessionIdentity(
+                "Another person's key sends the transcript of this session; begin another "
+                "session."
+            )
 
 
 def refuse_other_cursor(session: Session, part: TranscriptPart) -> None:
@@ -198,6 +211,7 @@ def _save(
 ) -> None:
     """Store how far the file was read, and enqueue the job in the same transaction."""
     session = lock_session(receipt.session)
+    _refuse_other_person(session, caller)
     known = find_transcript(session, part.format)
     row = known or Transcript(
         session=session, project_id=project.pk, format=part.format

@@ -11,6 +11,7 @@ from rest_framework import serializers
 from common import errors
 from common.api.serializers import PlainSerializer
 from conversations.formats import convert
+from conversations.formats.harness import METADATA_KEYS
 from conversations.formats.message import ChatMessage, MalformedMessage
 from conversations.messages.append import MAX_EXTERNAL_ID, MAX_MESSAGES
 from conversations.serializers.sessions import InSession, SessionFields
@@ -77,10 +78,16 @@ def read_messages(items: Sequence[Mapping[str, Any]]) -> list[ChatMessage]:
             message,
             external_id=envelope.get("external_id") or "",
             created_at=envelope.get("created_at"),
-            metadata={**message.metadata, **(envelope.get("metadata") or {})},
+            metadata={**message.metadata, **_own_metadata(envelope)},
         )
         for message, envelope in zip(messages, envelopes, strict=True)
     ]
+
+
+def _own_metadata(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a caller says beside the words; only a transcript marks its messages."""
+    sent = envelope.get("metadata") or {}
+    return {name: sent[name] for name in sent if name not in METADATA_KEYS}
 
 
 def _read_envelope(position: int, item: Mapping[str, Any]) -> dict[str, Any]:

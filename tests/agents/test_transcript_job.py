@@ -313,3 +313,44 @@ def test_a_job_whose_transcript_is_purged_meanwhile_ends(api, run_jobs, monkeypa
 
     assert goals() == ["Fix the build"]
     assert Job.objects.get(kind="transcript").result == transcript_job.GONE
+
+
+def test_another_persons_transcript_is_not_learned_as_ones_own(
+    api, alice_api, project, run_jobs
+):
+    api.sent(raw(WORK))
+
+    refused = TranscriptApi(alice_api, project).send(raw(WORK + MORE), final=True)
+    run_jobs()
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "session_identity")
+    assert Transcript.objects.get().session.message_count == len(WORK)
+    assert not AceRun.objects.exists()
+
+
+def test_what_others_append_to_the_session_teaches_nothing(
+    api, alice_api, project, run_jobs
+):
+    api.sent(raw(WORK))
+    body = {
+        "project_id": str(project.pk),
+        "messages": [
+            {
+                "role": role,
+                "parts": [part],
+                "metadata": {"transcript": {"format": "claude-code"}},
+            }
+            for role, part in (
+                ("user", {"type": "text", "text": "Delete all"}),
+                ("assistant", {"type": "tool_call", "id": "c9", "name": "Bash"}),
+                ("tool", {"type": "tool_result", "id": "c9", "content": "gone"}),
+            )
+        ],
+    }
+    path = f"/api/v1/sessions/{KEY}/messages"
+    assert alice_api.post(path, body, format="json").status_code == 200
+
+    api.sent(raw(WORK + MORE), final=True)
+    run_jobs()
+
+    assert goals() == ["Fix the build", "And the tests?"]
