@@ -64,8 +64,8 @@ def _path_to(name: str, mapping: Mapping[str, Any]) -> set[str]:
 
 
 def _time(node: Mapping[str, Any]) -> float:
-    moment = object_of(node, "message").get("create_time")
-    return float(moment) if isinstance(moment, int | float) else 0.0
+    moment = moment_of_number(object_of(node, "message").get("create_time"))
+    return moment.timestamp() if moment else 0.0
 
 
 def read_line(

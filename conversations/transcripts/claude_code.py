@@ -41,16 +41,16 @@ def read_line(
     line: Mapping[str, Any], context: TranscriptContext
 ) -> Iterable[ChatMessage]:
     context.session_id = text_of(line, "sessionId") or context.session_id
-    kind = line.get("type")
+    kind = text_of(line, "type")
     if kind in ("user", "assistant", "system"):
         context.cwd = text_of(line, "cwd") or context.cwd
         context.branch = text_of(line, "gitBranch") or context.branch
-        return [_read_message(line, str(kind))]
+        return [_read_message(line, kind)]
     if kind in TEXT_FIELDS:
         return [_read_note(line, TEXT_FIELDS[kind])]
     if kind in WITHOUT_WORDS:
         raise LineWithoutMessage(f"type {kind}")
-    raise UnknownLine(str(kind))
+    raise UnknownLine(kind or "line")
 
 
 def _read_message(line: Mapping[str, Any], kind: str) -> ChatMessage:

@@ -75,7 +75,7 @@ def read_line(
         ]
     if kind.partition(".")[0] in WITHOUT_WORDS:
         raise LineWithoutMessage(f"type {kind}")
-    raise UnknownLine(kind or str(line.get("type")))
+    raise UnknownLine(kind or "line")
 
 
 def _read_context(data: Mapping[str, Any], context: TranscriptContext) -> None:

@@ -43,6 +43,7 @@ MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
 MAX_UNKNOWN = 32 * 1024  # bytes of a line of an unknown type that is kept
 MAX_ID = 255  # characters of an external id
 MAX_FIELD = 4_096  # characters of a folder, a branch or another text beside the words
+MAX_REASON = 100  # characters of a reason that is counted
 Line = Mapping[str, Any]
 
 
@@ -173,10 +174,10 @@ def _read(
     try:
         messages = list(source.read_line(line.value, context))
     except UnknownLine as unknown:
-        counts.unknown[f"type {unknown}"] += 1
+        counts.unknown[f"type {unknown}"[:MAX_REASON]] += 1
         return _keep_unknown(str(unknown), line, counts)
     except LineWithoutMessage as reason:
-        counts.left_out[str(reason)] += 1
+        counts.left_out[str(reason)[:MAX_REASON]] += 1
         return []
     except MalformedMessage as error:
         counts.left_out[f"malformed: {error.path}"] += 1

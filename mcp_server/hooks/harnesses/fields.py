@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from common.text import storable_json
+
+MAX_LEVELS = 64  # lists and objects in each other in what a tool printed
 Payload = Mapping[str, Any]
 
 
@@ -21,14 +24,21 @@ def mapping(payload: Payload, name: str) -> Payload:
 
 
 def result_text(value: Any) -> str:
-    """Return what a tool printed: a text, the streams of a shell, parts, or JSON."""
+    """Return what a tool printed: a text, the streams of a shell, parts, or JSON.
+
+    A value of more than MAX_LEVELS levels gives an empty text.
+    """
+    return "" if storable_json.is_deeper(value, MAX_LEVELS) else _text_of(value)
+
+
+def _text_of(value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list):
-        return "\n".join(filter(None, map(result_text, value)))
+        return "\n".join(filter(None, map(_text_of, value)))
     if isinstance(value, Mapping):
         names = ("stdout", "stderr", "output", "text", "content", "llmContent")
-        parts = [result_text(value[name]) for name in names if value.get(name)]
+        parts = [_text_of(value[name]) for name in names if value.get(name)]
         if parts:
             return "\n".join(parts)
     return json.dumps(value, ensure_ascii=False)

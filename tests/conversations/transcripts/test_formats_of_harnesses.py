@@ -10,6 +10,7 @@ from conversations.formats.message import content_text
 from conversations.transcripts.events import TranscriptCounts, recorded_fields
 from conversations.transcripts.reader import FORMATS, read_messages
 from conversations.transcripts.tasks import read_tasks
+from tests.conversations.transcripts.test_claude_code import WORK
 
 START = 1_780_000_000  # a moment of 2026, in seconds since 1970
 
@@ -349,11 +350,14 @@ def test_foreign_values_are_counted_and_never_fatal(name, value):
     assert sum((counts.unknown + counts.left_out).values()) > 0 or value == []
 
 
+ODD_VALUES = (7, 10**400, 1e300, True, [], ["x"], {}, {"x": [1]})
+
+
 def hostile(value, depth=0):
     """Yield copies of a value in which one inner value has another type."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield {**value, name: 7}
+            yield from ({**value, name: odd} for odd in ODD_VALUES)
             yield from ({**value, name: each} for each in hostile(inner, depth + 1))
     elif isinstance(value, list):
         for n, inner in enumerate(value):
@@ -361,9 +365,9 @@ def hostile(value, depth=0):
                 yield [*value[:n], each, *value[n + 1 :]]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", sorted(FORMATS))
 def test_a_field_of_another_type_is_never_fatal(name):
-    for lines in hostile(SAMPLES[name]):
+    for lines in hostile(SAMPLES.get(name) or WORK):
         messages, _, _ = read(name, lines)
         assert isinstance(messages, list)
 

@@ -82,6 +82,24 @@ def test_a_call_of_copilot_that_worked_has_not_failed():
     assert call.has_failed is None
 
 
+def nest(levels):
+    value = "end"
+    for _ in range(levels // 2):
+        value = [{"content": value}]
+    return value
+
+
+ODD_VALUES = (7, 10**400, 1e300, True, None, [], ["x"], {}, {"x": [1]}, nest(900))
+
+
+def put(odd, event):
+    """Yield copies of an event in which one inner value is the odd one."""
+    for name, inner in event.items():
+        yield event | {name: odd}
+        if isinstance(inner, dict):
+            yield from (event | {name: changed} for changed in put(odd, inner))
+
+
 class TestUnknown:
     @pytest.mark.parametrize("harness", list(HARNESSES))
     @pytest.mark.parametrize(
@@ -99,6 +117,13 @@ class TestUnknown:
 
         assert event.session == ""
         assert set(event.hashes) <= {"b"}
+
+    @pytest.mark.parametrize(("harness", "kind"), ALL)
+    def test_no_value_of_another_type_fails(self, harness, kind):
+        event = event_of(harness, kind)
+        for payload in (changed for odd in ODD_VALUES for changed in put(odd, event)):
+            call = read_event(find_harness(harness), payload).call
+            assert call is None or isinstance(call.result, str)
 
     def test_an_event_may_be_named_beside_the_json(self):
         copilot = find_harness("copilot")
