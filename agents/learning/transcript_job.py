@@ -46,6 +46,7 @@ MAX_TASK, MAX_TEXT, MAX_NAME, MAX_FOLDER = 1_000_000, 20_000, 255, 4_096
 # The times that the clock of a sender may tell; another time becomes the first one.
 EARLIEST, MAX_SKEW = datetime(2020, 1, 1, tzinfo=UTC), timedelta(days=1)
 RIVAL_WAIT = timedelta(seconds=15)
+SERVER_ERROR = 500
 GONE = {"skipped": "the transcript is gone"}
 # Transcripts that were idle longer than this, while no worker ran, stay as they are.
 MAX_IDLE = timedelta(days=30)
@@ -134,6 +135,8 @@ def _learn(
             learned += _learn_task(session, found.task, caller)
         # The next task may be learned from; the job's result says what was refused.
         except errors.Refusal as refusal:
+            if refusal.status >= SERVER_ERROR:  # such as a lock; it passes
+                raise
             refused[refusal.code] += 1
         if not _advance(job, transcript, found.last_seq):
             return GONE

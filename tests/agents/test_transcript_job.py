@@ -10,6 +10,7 @@ from django.utils import timezone
 from ace import run as ace_runs
 from ace.models import AceRun
 from agents.learning import transcript_job
+from common import errors
 from common.text.memory_fence import fence
 from conversations.models import Transcript
 from jobs import runner
@@ -354,3 +355,23 @@ def test_what_others_append_to_the_session_teaches_nothing(
     run_jobs()
 
     assert goals() == ["Fix the build", "And the tests?"]
+
+
+def test_a_task_that_is_refused_for_a_while_is_learned_later(
+    api, run_jobs, monkeypatch
+):
+    api.sent(raw(WORK), final=True)
+    complete = ace_runs.complete
+
+    def refuse(*args, **kwargs):
+        raise errors.Busy
+
+    monkeypatch.setattr(ace_runs, "complete", refuse)
+    run_jobs()
+    job = Job.objects.get(kind="transcript")
+    assert (job.state, Transcript.objects.get().learned_seq) == (Job.State.WAITING, 0)
+    monkeypatch.setattr(ace_runs, "complete", complete)
+    Job.objects.filter(pk=job.pk).update(run_after=timezone.now())
+    run_jobs()
+
+    assert goals() == ["Fix the build"]
