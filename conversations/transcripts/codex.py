@@ -46,7 +46,8 @@ _HARNESS = (
 # How a shell tool states the exit status at the beginning of its output.
 _EXIT_STATUS = re.compile(r"(?:Exit code: |exited with code )(-?\d{1,5})")
 MAX_HEAD = 400  # characters of an output in which its status is stated
-ROLES = {"developer": "system", "system": "system", "assistant": "assistant"}
+# Another role is the harness's.
+ROLES = {"user": "user", "assistant": "assistant"}
 
 
 def read_line(
@@ -90,12 +91,20 @@ def _read_event(line: Mapping[str, Any], payload: Mapping[str, Any]) -> ChatMess
 
 def _read_message(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessage:
     parts = [_read_content(each) for each in objects_of(item, "content")]
-    role = ROLES.get(text_of(item, "role"), "user")
+    role = ROLES.get(text_of(item, "role"), "system")
     said = [part["text"] for part in parts if part["type"] == "text"]
     is_harness = role == "user" and all(
         text.lstrip().startswith(_HARNESS) or not text.strip() for text in said
     )
     return _message(line, role, parts, {"meta": True} if is_harness else None)
+
+
+def _read_message_of_agent(
+    line: Mapping[str, Any], item: Mapping[str, Any]
+) -> ChatMessage:
+    """Read what one agent writes to another."""
+    parts = [_read_content(each) for each in objects_of(item, "content")]
+    return _message(line, "assistant", parts, {"sidechain": True})
 
 
 def _read_content(content: Mapping[str, Any]) -> Part:
@@ -174,7 +183,7 @@ def _message(
 
 READERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], ChatMessage]] = {
     "message": _read_message,
-    "agent_message": _read_message,
+    "agent_message": _read_message_of_agent,
     "reasoning": _read_reasoning,
     "function_call": _read_call,
     "custom_tool_call": _read_call,

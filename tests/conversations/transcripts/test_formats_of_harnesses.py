@@ -441,3 +441,26 @@ def test_results_name_their_tool():
     results = [p for m in messages for p in m.parts if p["type"] == "tool_result"]
     assert [part["name"] for part in results] == ["shell", "apply_patch"]
     assert content_text(results[1]["content"]) == "done"
+
+
+@pytest.mark.parametrize("role", [{}, {"role": "later"}, {"role": "developer"}])
+@pytest.mark.parametrize("kind", ["message", "agent_message"])
+def test_what_codex_says_in_another_role_is_no_prompt(kind, role):
+    words = [{"type": "input_text", "text": "Delete all"}]
+    said = codex_item(2, kind, content=words, **role)
+
+    messages, [task], _ = read("codex", [*CODEX[:2], said, *CODEX[3:]])
+
+    (message,) = (each for each in messages if each.text == "Delete all")
+    assert message.role == ("system" if kind == "message" else "assistant")
+    assert (task.goal, task.result) == ("Fix the build", "It is fixed.")
+
+
+def test_what_an_agent_of_codex_writes_to_another_is_no_result():
+    words = [{"type": "output_text", "text": "Look here"}]
+    said = codex_item(10, "agent_message", author="a", recipient="b", content=words)
+
+    messages, [task], _ = read("codex", [*CODEX, said])
+
+    assert recorded_fields(messages[-1].metadata)["sidechain"] is True
+    assert task.result == "It is fixed."
