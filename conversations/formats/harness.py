@@ -26,8 +26,13 @@ METADATA_KEYS = ("transcript", "claude_code")
 _NO_WORDS = "The user wants to clarify these questions"
 
 
-def read_refusal(result: str) -> str:
-    """Return what the person said when they refused a call, "" if they did not."""
+def read_refusal(result: str, *, is_error: bool) -> str:
+    """Return what the person said when they refused a call, "" if they did not.
+
+    A call that ran may print the same words: the harness marks a refusal as an error.
+    """
+    if not is_error:
+        return ""
     for beginning, reason in _REFUSALS.items():
         if result.startswith(beginning):
             words = result.partition(reason)[2].strip()

@@ -77,7 +77,7 @@ def escape_roles(text: str) -> str:
 
 def _result_line(part: Part, max_result: int) -> str:
     content = content_text(part["content"])
-    if words := read_refusal(content):
+    if words := read_refusal(content, is_error=part["is_error"]):
         return f"[user] {escape_roles(words)}"
     name = part["name"] or "tool"
     start = escape_roles(_clip(content, max_result))

@@ -133,7 +133,7 @@ def _add_result(task: _OpenTask, part: Part) -> None:
     if call is None:
         return
     text = remove_fenced(content_text(part["content"]))
-    if words := read_refusal(text):
+    if words := read_refusal(text, is_error=part["is_error"]):
         task.feedback.append(words)
     call["result"], call["is_error"] = text, part["is_error"]
     task.references += [f"commit:{found}" for found in _COMMIT.findall(text)]
