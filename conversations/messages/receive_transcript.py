@@ -25,6 +25,7 @@ from conversations.messages.append import (
     MAX_CHARACTERS,
     MAX_MESSAGES,
     MessageBatch,
+    TooManyMessages,
     append,
     count_characters,
     prepare,
@@ -119,8 +120,13 @@ def receive(
     context = _context_of(session) if part.cursor else TranscriptContext()
     messages = read_messages(part.format, lines, receipt.counts, context)
     prepared = _prepare(project, _count_tasks(messages, receipt), receipt.counts)
-    for batch in _batches(prepared):
-        receipt.messages += append(project, session, batch, caller).count
+    try:
+        for batch in _batches(prepared):
+            receipt.messages += append(project, session, batch, caller).count
+    # What was stored is learned from; the rest can be sent again when there is room.
+    except TooManyMessages:
+        _save(project, part, receipt, caller, is_whole=False)
+        raise
     receipt.cursor = part.cursor + lines.consumed
     receipt.prefix = _prefix_of(part, digest.hexdigest(), is_whole=lines.is_whole)
     _save(project, part, receipt, caller)
@@ -207,9 +213,17 @@ def _prefix_of(part: TranscriptPart, digest: str, *, is_whole: bool) -> str:
 
 @write
 def _save(
-    project: Project, part: TranscriptPart, receipt: TranscriptReceipt, caller: Caller
+    project: Project,
+    part: TranscriptPart,
+    receipt: TranscriptReceipt,
+    caller: Caller,
+    *,
+    is_whole: bool = True,
 ) -> None:
-    """Store how far the file was read, and enqueue the job in the same transaction."""
+    """Store how far the file was read, and enqueue the job in the same transaction.
+
+    The cursor stays where it was if not the whole part was stored.
+    """
     session = lock_session(receipt.session)
     _refuse_other_person(session, caller)
     known = find_transcript(session, part.format)
@@ -218,7 +232,8 @@ def _save(
     )
     is_news = bool(receipt.messages) or known is None
     is_end = part.is_final and row.ended_at is None
-    row.cursor, row.prefix = receipt.cursor, receipt.prefix
+    if is_whole:
+        row.cursor, row.prefix = receipt.cursor, receipt.prefix
     row.last_seq = session.last_seq
     if is_news or is_end:
         row.ended_at = timezone.now() if part.is_final else None

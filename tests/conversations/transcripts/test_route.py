@@ -330,3 +330,26 @@ def test_a_purge_of_the_session_forgets_the_transcript(api, alice_api, project):
     assert answer.status_code in (200, 202), answer.json()
     assert not Transcript.objects.exists()
     assert not Session.objects.exists()
+
+
+def test_what_a_full_session_has_stored_is_learned_and_the_rest_can_come_later(
+    api, project, monkeypatch
+):
+    monkeypatch.setattr(receive_transcript, "MAX_BATCH", 250)
+    first = api.sent(raw(WORK[:1]))
+    Job.objects.filter(kind="transcript").delete()
+    part = {"cursor": first["cursor"], "prefix": first["prefix"]}
+    part["end_prefix"] = sha(raw(WORK + MORE))
+    settings = {**project.settings, "conversations": {"messages_per_session": 7}}
+    type(project).objects.filter(pk=project.pk).update(settings=settings)
+
+    refused = api.send(raw(WORK[1:] + MORE), **part)
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "too_many_messages")
+    known = Transcript.objects.get()
+    assert known.last_seq == len(texts()) > 1
+    assert known.cursor == first["cursor"]
+    assert Job.objects.filter(kind="transcript").exists()
+    type(project).objects.filter(pk=project.pk).update(settings=project.settings)
+    api.sent(raw(WORK[1:] + MORE), **part)
+    assert len(texts()) == len(WORK + MORE)
