@@ -70,16 +70,26 @@ def send_new_part(
             end = Position(position.cursor + len(part))
             is_last = is_final and not _read_part(transcript, end)
             answer = _send_part(connection, transcript, position, part, is_last=is_last)
-            if answer.status == CONFLICT and not has_started_over:
+            is_elsewhere = answer.status == CONFLICT and _is_of_cursor(answer)
+            if is_elsewhere and not has_started_over:
                 has_started_over, position = True, Position()
                 continue
             data = exchange.require_success(answer).data
+            has_advanced = data["cursor"] > position.cursor
             position = Position(data["cursor"], data["prefix"])
             stored = Sum(
                 stored.messages + data["messages"], stored.tasks + data["tasks"]
             )
             _write_position(state, position)
+            if not has_advanced:  # what is left is not whole yet
+                break
     return stored
+
+
+def _is_of_cursor(answer: exchange.WireAnswer) -> bool:
+    """Whether a conflict says that the server has read the file to another place."""
+    data = answer.data
+    return isinstance(data, dict) and data.get("code") == "transcript_cursor"
 
 
 def _send_part(
