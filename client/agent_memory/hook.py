@@ -206,23 +206,28 @@ def describe_place(connection: Connection, event: Event) -> dict[str, Any]:
         place["branch"] = repository.branch
     if event.name not in BACKGROUND:
         root = (repository.root if repository else event.folder) / connection.path
-        files = {path: hash_file(root, path) for path in read_given_files(connection)}
-        place["files"] = files
+        place["files"] = hash_files(root, read_given_files(connection))
     return place
 
 
-def hash_file(root: Path, path: str) -> str | None:
-    """Return the SHA-256 of a file; None if it is gone, too large, or outside the root."""
-    file = (root / path).resolve()
-    try:
-        if (
-            not file.is_relative_to(root.resolve())
-            or file.stat().st_size > MAX_FILE_BYTES
-        ):
-            return None
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError:
-        return None
+def hash_files(root: Path, paths: list[str]) -> dict[str, str | None]:
+    """Return the SHA-256 of each file; None says that it is gone.
+
+    A file that is too large, that cannot be read, or that is outside the root is left out.
+    """
+    hashes: dict[str, str | None] = {}
+    for path in paths:
+        file = (root / path).resolve()
+        if not file.is_relative_to(root.resolve()):
+            continue
+        try:
+            if file.stat().st_size <= MAX_FILE_BYTES:
+                hashes[path] = hashlib.sha256(file.read_bytes()).hexdigest()
+        except FileNotFoundError:
+            hashes[path] = None
+        except OSError:
+            continue
+    return hashes
 
 
 def _given_file(connection: Connection) -> Path:

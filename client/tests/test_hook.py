@@ -82,16 +82,19 @@ class TestAnswers:
     def test_the_files_of_the_last_start_are_hashed(
         self, connection, server, codex_start, repository
     ):
-        given = json.dumps(["prices.py", "gone.py", "../secret"])
+        names = ["prices.py", "gone.py", "../secret", "large.bin", "folder"]
+        given = json.dumps(names)
         server.answer = lambda *_: (200, {"X-Given-Files": given}, {})
         (repository.parent / "secret").write_text("x")
+        (repository / "large.bin").write_bytes(bytes(hook.MAX_FILE_BYTES + 1))
+        (repository / "folder").mkdir()
 
         run("session-start", codex_start)
         run("prompt", {**codex_start, "prompt": "hello"})
 
         expected = hashlib.sha256(b"CENTS = 100\n").hexdigest()
         files = json.loads(server.requests[1][3])["am"]["files"]
-        assert files == {"prices.py": expected, "gone.py": None, "../secret": None}
+        assert files == {"prices.py": expected, "gone.py": None}
 
     def test_each_branch_has_its_own_files(
         self, connection, server, codex_start, repository
@@ -351,6 +354,32 @@ class TestTranscripts:
         self.stop(codex_start, file)
 
         assert fake.content == file.read_bytes()
+
+    def test_a_document_that_is_not_whole_yet_is_sent_once(
+        self, connection, server, codex_start, tmp_path
+    ):
+        file = tmp_path / "session.json"
+        file.write_text('{"messages": [')
+        data = {"cursor": 0, "prefix": "", "messages": 0, "tasks": 0}
+        server.answer = lambda *_: (200, {}, data)
+
+        self.stop(codex_start, file)
+
+        assert [path.partition("?")[0] for _, path, _, _ in server.requests] == [
+            "/api/v1/sessions/01a218af/transcript",
+            "/hooks/codex",
+        ]
+
+    def test_a_full_session_is_not_sent_again(
+        self, connection, server, codex_start, file
+    ):
+        server.answer = lambda *_: (409, {}, {"code": "too_many_messages"})
+
+        with pytest.raises(exchange.ExchangeError):
+            self.stop(codex_start, file)
+
+        paths = [path for _, path, _, _ in server.requests]
+        assert len([path for path in paths if "/transcript" in path]) == 1
 
     def test_a_long_transcript_goes_in_parts(
         self, connection, fake, codex_start, tmp_path, monkeypatch
