@@ -95,6 +95,8 @@ def learn_from_transcript(job: runner.JobRun) -> dict[str, Any]:
     if not project.options.conversations.learn_from_transcripts:
         return {"skipped": "conversations.learn_from_transcripts is off"}
     if not is_memory_on(project, session.user_id, session):
+        # What is said meanwhile is not learned later either.
+        _advance(job, transcript, transcript.last_seq)
         return {"skipped": "memory is off"}
     if _has_rival(job):
         again = timezone.now() + RIVAL_WAIT

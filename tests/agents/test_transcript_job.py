@@ -12,7 +12,7 @@ from ace.models import AceRun
 from agents.learning import transcript_job
 from common import errors
 from common.text.memory_fence import fence
-from conversations.models import Transcript
+from conversations.models import Session, Transcript
 from jobs import runner
 from jobs.models import Job
 from memories.models import Memory
@@ -229,12 +229,16 @@ def test_nothing_is_learned_while_the_memory_of_the_session_is_off(
     api, session_api, run_jobs
 ):
     api.sent(raw(WORK), final=True)
-    Transcript.objects.get().session.__class__.objects.update(has_memory=False)
+    Session.objects.update(has_memory=False)
 
     run_jobs()
 
     assert not AceRun.objects.exists()
     assert Job.objects.get(kind="transcript").result == {"skipped": "memory is off"}
+    Session.objects.update(has_memory=True)
+    api.sent(raw(WORK + MORE), final=True)
+    run_jobs()
+    assert goals() == ["And the tests?"]
 
 
 def test_a_revoked_key_teaches_nothing(api, run_jobs):
