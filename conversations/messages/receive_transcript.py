@@ -155,10 +155,13 @@ def refuse_other_cursor(session: Session, part: TranscriptPart) -> None:
 def _context_of(session: Session) -> TranscriptContext:
     """Return what the lines before a part said, from the last message that was stored."""
     rows = session.messages.visible().order_by("-seq")
-    metadata = rows.values_list("metadata", flat=True).first() or {}
+    metadata, message_id = rows.values_list("metadata", "external_id").first() or (
+        {},
+        "",
+    )
     fields = recorded_fields(metadata)
     found = {name: str(fields.get(name) or "") for name in ("cwd", "branch", "model")}
-    return TranscriptContext(**found)
+    return TranscriptContext(**found, message_id=message_id)
 
 
 def _count_tasks(

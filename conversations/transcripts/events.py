@@ -62,6 +62,7 @@ class TranscriptContext:
     cwd: str = ""
     branch: str = ""
     model: str = ""
+    message_id: str = ""  # of the message before
 
     def fields(self) -> dict[str, str]:
         """Return what a message's metadata keep of the context."""

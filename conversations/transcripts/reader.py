@@ -101,6 +101,7 @@ def read_messages(
                 counts.left_out["repeated"] += 1
                 continue
             seen.add(complete.external_id)
+            context.message_id = complete.external_id
             counts.messages += 1
             yield name_results(complete, tools)
 
@@ -202,7 +203,11 @@ def _keep_unknown(
         "url": "",
     }
     metadata = {"meta": True, "line": dict(line.value)}
-    return [ChatMessage("system", (part,), metadata={KEY: metadata})]
+    return [
+        ChatMessage(
+            "system", (part,), external_id=line.digest, metadata={KEY: metadata}
+        )
+    ]
 
 
 def _has_words(part: Part) -> bool:
@@ -217,6 +222,16 @@ def _complete(
     fields |= {k: v[:MAX_FIELD] for k, v in fields.items() if isinstance(v, str)}
     return replace(
         message,
-        external_id=(message.external_id or line.digest)[:MAX_ID],
+        external_id=(message.external_id or _make_id(message, line, context))[:MAX_ID],
         metadata={**message.metadata, KEY: fields},
     )
+
+
+def _make_id(message: ChatMessage, line: _ReadLine, context: TranscriptContext) -> str:
+    """Return an id of a message that has none.
+
+    A line without a time may stand in the file twice: the message before tells them apart.
+    """
+    if message.created_at or not context.message_id:
+        return line.digest
+    return _digest(f"{context.message_id} {line.digest}".encode())

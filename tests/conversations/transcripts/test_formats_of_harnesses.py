@@ -7,7 +7,11 @@ import json
 import pytest
 
 from conversations.formats.message import content_text
-from conversations.transcripts.events import TranscriptCounts, recorded_fields
+from conversations.transcripts.events import (
+    TranscriptContext,
+    TranscriptCounts,
+    recorded_fields,
+)
 from conversations.transcripts.reader import FORMATS, read_messages
 from conversations.transcripts.tasks import read_tasks
 from tests.conversations.transcripts.test_claude_code import WORK
@@ -464,3 +468,41 @@ def test_what_an_agent_of_codex_writes_to_another_is_no_result():
 
     assert recorded_fields(messages[-1].metadata)["sidechain"] is True
     assert task.result == "It is fixed."
+
+
+class TestOldCodex:
+    """Its lines have neither ids nor times."""
+
+    LINES = [
+        {"type": "message", "role": role, "content": [{"type": "text", "text": text}]}
+        for role, text in [
+            ("user", "Go on"),
+            ("assistant", "Done."),
+            ("user", "Go on"),
+            ("user", "Go on"),
+            ("assistant", "Done."),
+        ]
+    ]
+
+    def read(self, lines, context=None):
+        found = read_messages("codex", map(json.dumps, lines), context=context)
+        return [(message.external_id, message.text) for message in found]
+
+    def test_equal_lines_are_messages_of_their_own(self):
+        found = self.read(self.LINES)
+
+        assert [text for _, text in found] == [
+            "Go on",
+            "Done.",
+            "Go on",
+            "Go on",
+            "Done.",
+        ]
+        assert len(dict(found)) == 5
+
+    def test_they_have_the_same_ids_in_parts(self):
+        whole = self.read(self.LINES)
+        first = self.read(self.LINES[:3])
+        context = TranscriptContext(message_id=first[-1][0])
+
+        assert first + self.read(self.LINES[3:], context) == whole
