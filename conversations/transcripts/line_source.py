@@ -12,6 +12,10 @@ from conversations.transcripts.events import TranscriptCounts
 MAX_LINE = 16 * 1024 * 1024  # bytes of one line, and of a file that is one document
 
 
+# A JSON value takes up to a hundred times its bytes in memory if it is all objects and lists.
+MAX_OBJECTS = 200_000
+
+
 class LineSource:
     """Yield the whole lines of a file; `consumed` counts the bytes of those that were read.
 
@@ -81,9 +85,16 @@ class LineSource:
 
 
 def is_json(raw: bytes) -> bool:
-    """Return whether bytes are one JSON value."""
+    """Return whether bytes are one JSON value, of no more objects than are read."""
+    if has_too_many(raw):
+        return False
     try:
         json.loads(raw)
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def has_too_many(raw: bytes) -> bool:
+    """Return whether a line may have too many objects and lists to be parsed."""
+    return raw.count(b"{") + raw.count(b"[") > MAX_OBJECTS

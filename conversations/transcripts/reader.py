@@ -35,6 +35,7 @@ from conversations.transcripts.events import (
     TranscriptCounts,
     UnknownLine,
 )
+from conversations.transcripts.line_source import MAX_OBJECTS, has_too_many
 
 # Lines are put in the order of their times as far as this many lines allow, because the file
 # is read as a stream.
@@ -114,6 +115,9 @@ def _parse(
         if not raw.strip():
             continue
         counts.lines += 1
+        if has_too_many(raw):
+            counts.left_out[f"more than {MAX_OBJECTS:,} objects and lists"] += 1
+            continue
         try:
             # Characters that PostgreSQL cannot store become U+FFFD, as in a request.
             text = raw.decode("utf-8-sig", "replace")

@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from common.text.storable_json import find_unstorable
 from conversations.messages import receive_transcript
+from conversations.transcripts.events import TranscriptCounts
 from conversations.transcripts.fields import moment_of, moment_of_number
+from conversations.transcripts.line_source import is_json
 from conversations.transcripts.reader import MAX_FIELD, read_messages
 from tests.conversations.transcripts.test_claude_code import line
 
@@ -93,3 +95,14 @@ def test_json_within_a_text_of_codex_can_be_stored(words):
     assert part["content"].count("\ufffd") == 1
     assert find_unstorable(list(message.parts)) is None
     assert part["is_error"]
+
+
+def test_a_line_of_too_many_objects_is_not_parsed(monkeypatch):
+    counts = TranscriptCounts()
+    lines = [json.dumps(line(0, "user", "Hi")), "[" + "{}," * 200_000 + "{}]"]
+
+    messages = list(read_messages("claude-code", lines, counts))
+
+    assert [message.text for message in messages] == ["Hi"]
+    assert counts.left_out == {"more than 200,000 objects and lists": 1}
+    assert not is_json(lines[1].encode())
