@@ -259,7 +259,9 @@ class TestLimits:
         assert len(texts()) == 5
 
     @pytest.mark.parametrize(
-        "body", [b"no gzip", gzip.compress(raw(WORK))[:-20], b""], ids=str
+        "body",
+        [b"no gzip", gzip.compress(raw(WORK))[:-20], b""],
+        ids=["none", "cut", "empty"],
     )
     def test_gzip_that_is_broken_is_refused(self, api, body):
         answer = api.send(body, headers={"Content-Encoding": "gzip"})
