@@ -188,7 +188,7 @@ class TestRoles:
             "api/v1/compactions",
             "api/v1/compactions/plan",
             "api/v1/quotas",
-            # Counts, names of the service, and a tree without its texts.
+            # Counts, names of the service, a place in a file, and a tree without its texts.
             *(
                 f"{route_table.SESSION}/{name}"
                 for name in (
@@ -197,6 +197,7 @@ class TestRoles:
                     "summaries",
                     "capabilities",
                     "memory-tool",
+                    "transcript",
                 )
             ),
             "api/schema",
