@@ -28,6 +28,11 @@ OF_ONE_PROJECT = {
     "exposure_once_per_run",
     "lexeme_once_per_corpus",
     "ace_reflection_run_id_key",
+    "task_file_once_per_run",
+    "task_command_once_per_run",
+    "lookup_once_per_run",
+    "instructions_once_per_run",
+    "memory_exposure_once_per_run",
 }
 # Unique in the installation; when it is distributed, in a project only.
 LOOSER = {"playbook_playbookdelta_idempotency_key_key"}
