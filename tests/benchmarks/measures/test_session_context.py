@@ -49,7 +49,7 @@ def test_a_failure_of_two_sessions_is_prevented_in_the_third(benchmark, write):
 def test_the_sheet_has_later_tasks_with_what_earlier_sessions_give(
     benchmark, write, tmp_path
 ):
-    goal = "What changed in the cart of the shop?"
+    goal = "What changed in SHOP-118, the cart of the shop?"
     write(goal, goal, goal, "Draw a picture of the moon.")
     sheet = tmp_path / "sheet.json"
 
