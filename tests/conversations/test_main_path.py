@@ -86,14 +86,8 @@ def test_an_append_with_an_agent_makes_the_session(session_api):
     assert session_api.get("sessions/main").json()["title"] == "Hello"
 
 
-@pytest.mark.parametrize(
-    "added",
-    [
-        say("<environment_context>/src</environment_context>", metadata={"transcript": {"meta": True}}),
-        say("<system-reminder>Be kind.</system-reminder>"),
-    ],
-)  # fmt: skip
-def test_a_title_has_the_first_words_of_a_person(session_api, added):
+def test_a_title_has_the_first_words_of_a_person(session_api):
+    added = say("<system-reminder>Be kind.</system-reminder>")
     reminded = say("<system-reminder>Be kind.</system-reminder>Fix the build")
 
     session_api.append(added, reminded, say("Thanks"), agent_id="x")
