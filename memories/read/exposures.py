@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
@@ -82,17 +83,30 @@ def credit(task: CreditedTask) -> None:
     """
     if not task.key_id:
         return
-    of_run = MemoryExposure.objects.filter(project=task.project, run_id=task.run_id)
-    uncredited = _uncredited_rows(task)
+    rows = MemoryExposure.objects.filter(project=task.project)
+    if credit_newest(rows, "memory_id", task):
+        _note_uses(rows.filter(run_id=task.run_id), task)
+
+
+def credit_newest(rows: QuerySet[Any], subject: str, task: CreditedTask) -> int:
+    """Credit a task with the newest exposure of each subject, and delete the other ones.
+
+    `rows` are the exposures of the task's project, of memories or of rules, and `subject` is
+    the column of what was given. What the task is credited with already stays. Return the
+    number of exposures that are newly credited.
+    """
+    given = rows.filter(run_id=task.run_id).values(subject)
+    uncredited = _uncredited_rows(rows, task)
     newest = (
-        uncredited.exclude(memory__in=of_run.values("memory"))
-        .order_by("memory_id", "-id")
-        .distinct("memory_id")
+        uncredited.exclude(**{f"{subject}__in": given})
+        .order_by(subject, "-id")
+        .distinct(subject)
     )
     # The filter is in the update, so that a row of another task that ends now is left alone.
-    if uncredited.filter(pk__in=newest.values("pk")).update(run_id=task.run_id):
-        uncredited.filter(memory__in=of_run.values("memory")).delete()
-        _note_uses(of_run, task)
+    credited = uncredited.filter(pk__in=newest.values("pk")).update(run_id=task.run_id)
+    if credited:
+        uncredited.filter(**{f"{subject}__in": given}).delete()
+    return credited
 
 
 def _note_uses(of_run: QuerySet[MemoryExposure], task: CreditedTask) -> None:
@@ -139,15 +153,14 @@ def _paths_of(exposures: QuerySet[MemoryExposure]) -> Mapping[uuid.UUID, list[st
     return found
 
 
-def _uncredited_rows(task: CreditedTask) -> QuerySet[MemoryExposure]:
+def _uncredited_rows(rows: QuerySet[Any], task: CreditedTask) -> QuerySet[Any]:
     """Select what the agent got before the end of the task and no task is credited with.
 
     Exposures without an agent are credited to the next agent that uses the key.
     """
     line = ApiKey.objects.of_same_line(task.key_id)
-    return MemoryExposure.objects.filter(
+    return rows.filter(
         Q(key_id=task.key_id) | Q(key_id__in=line.values("pk")),
-        project=task.project,
         run_id=None,
         agent_id__in=[task.agent_id, ""],
         at__gt=task.at - CREDIT_WINDOW,

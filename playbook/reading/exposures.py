@@ -13,15 +13,14 @@ from datetime import datetime
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
-from access.models import ApiKey
 from common.caller import Caller
 from common.db import delete_in_batches, write
 from common.text import literals
 from memories.models import GivenUse
 from memories.read.exposures import (
-    CREDIT_WINDOW,
     RETENTION,
     CreditedTask,
+    credit_newest,
     find_code,
     runs_any,
 )
@@ -97,14 +96,8 @@ def credit(task: FinishedTask) -> None:
     """
     of_run = Exposure.objects.filter(project=task.project, run_id=task.run_id)
     if task.key_id:
-        uncredited = _uncredited_rows(task)
-        newest = (
-            uncredited.exclude(entry__in=of_run.values("entry"))
-            .order_by("entry_id", "-id")
-            .distinct("entry_id")
-        )
-        uncredited.filter(pk__in=newest.values("pk")).update(run_id=task.run_id)
-        uncredited.filter(entry__in=of_run.values("entry")).delete()
+        rows = Exposure.objects.filter(project=task.project)
+        credit_newest(rows, "entry_id", task)
     credited = set(of_run.values_list("entry_id", flat=True))
     reported = {*task.given_entries, *task.cited_entries} - credited
     Exposure.objects.bulk_create(
@@ -137,23 +130,6 @@ def find_use(row: Exposure, task: FinishedTask) -> str:
     globs += [f"path:{path}" for path in literals.find_paths(entry.content)]
     is_near = find_match(globs, Surroundings(paths=tuple(task.paths)))
     return GivenUse.FILE if is_near else ""
-
-
-def _uncredited_rows(task: FinishedTask) -> QuerySet[Exposure]:
-    """Select the agent's exposures that are not credited to a task yet.
-
-    Only exposures before the end of the task are selected. Exposures without an agent
-    are credited to the next agent that uses the key.
-    """
-    line = ApiKey.objects.of_same_line(task.key_id)
-    return Exposure.objects.filter(
-        Q(key_id=task.key_id) | Q(key_id__in=line.values("pk")),
-        project=task.project,
-        run_id=None,
-        agent_id__in=[task.agent_id, ""],
-        at__gt=task.at - CREDIT_WINDOW,
-        at__lte=task.at,
-    )
 
 
 def _reported_exposure(task: FinishedTask, entry_id: uuid.UUID) -> Exposure:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from ace import run as runs
 from ace.models import AceRun
 from common.caller import Caller, Role
+from memories.read.exposures import CREDIT_WINDOW
 from playbook.history import replay
 from playbook.models import Exposure, PlaybookEntry
 from playbook.reading import exposures, renderer
@@ -206,7 +207,7 @@ class TestCredit:
     def test_exposures_older_than_a_day_are_not_credited(self, render, complete, write):
         write()
         render()
-        past = timezone.now() - exposures.CREDIT_WINDOW - timedelta(minutes=1)
+        past = timezone.now() - CREDIT_WINDOW - timedelta(minutes=1)
         Exposure.objects.update(at=past)
 
         complete()
