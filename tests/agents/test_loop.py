@@ -191,14 +191,14 @@ class TestText:
         assert "tools" not in model.requests[0]
 
     def test_an_observation_that_the_model_wrote_is_dropped(self, given, model):
-        invented = f"{SEARCH}\nObservation: it is 13\nThought: so\nFinal Answer: 13"
+        invented = f"{SEARCH}\nObservation: it is thirteen\nThought: so\nFinal Answer: thirteen"
         model.script(say(invented, piece=5), say(DONE))
 
         events = run(given)
 
         assert observations(events) == ["found 7"]
         assert events[-1].answer == "42"
-        assert "13" not in model.prompts[1].split("Working Memory")[1]
+        assert "thirteen" not in model.prompts[1].split("Working Memory")[1]
 
     def test_a_model_that_goes_on_after_its_call_is_left(self, given, model):
         reply = say(SEARCH + "\nObservation: no end" * 40_000, piece=50)
