@@ -1208,7 +1208,7 @@ def playbook_entries_verify(
 def playbook_export(
     **query: Unpack[shapes.PlaybookExportQuery],
 ) -> Request[str | dict[str, Any]]:
-    """Export the playbook as ACE lines, as JSON with history, or for an AGENTS.md."""
+    """Export the playbook as ACE lines, JSON with history, for an AGENTS.md, or as skills."""
     return Request("GET", "playbook/export", query=dict(query), project_in="query")
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_memory import connections
+from agent_memory import connections, skills
 from agent_memory.client import Client
 from agent_memory.connections import NotPossible
 from agent_memory.output import print_json, print_rows, report_errors, say
@@ -218,14 +218,28 @@ def sessions(limit: Limit = 20, project: Project = "", as_json: Json = False) ->
         print_rows(page["results"], columns, as_json=as_json)
 
 
+Skills = Annotated[
+    Path | None,
+    typer.Option(
+        "--skills",
+        metavar="FOLDER",
+        help="A folder of SKILL.md files, of coding agents.",
+    ),
+]
+
+
 def export_rules(
     file: Annotated[Path | None, typer.Argument(help="By default stdout.")] = None,
-    format: Annotated[str, typer.Option(help="ace, json or agents-md")] = "ace",
+    format: Annotated[str, typer.Option(help="ace, json, agents-md or skills")] = "ace",
+    folder: Skills = None,
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Write the playbook as ACE lines, as JSON with its history, or for an AGENTS.md."""
+    """Write the playbook as ACE lines, as JSON with its history, for an AGENTS.md, or as skills."""
     with open_client(project, as_json=as_json) as client:
+        if folder:
+            _export_skills(client, folder, as_json=as_json)
+            return
         chosen: Any = "json" if as_json else format
         answer = client.playbook_export(format=chosen)
         text = (
@@ -239,18 +253,41 @@ def export_rules(
             sys.stdout.write(text)
 
 
+def _export_skills(client: Client, folder: Path, *, as_json: bool) -> None:
+    answer: Any = client.playbook_export(format="skills")
+    change = skills.write_folder(folder, answer["project_id"], answer["files"])
+    data = {
+        "written": list(map(str, change.written)),
+        "removed": list(map(str, change.removed)),
+    }
+    count = len(answer["files"])
+    text = (
+        f"{count} {'skill' if count == 1 else 'skills'} in {folder}: "
+        f"{len(change.written)} written, {len(change.removed)} removed."
+    )
+    _print_text(data, text, as_json=as_json)
+
+
 def import_rules(
-    file: Annotated[Path, typer.Argument(help="A file that `am export` wrote.")],
-    format: Annotated[str, typer.Option(help="ace, json or agents-md")] = "ace",
+    file: Annotated[
+        Path | None, typer.Argument(help="A file that `am export` wrote.")
+    ] = None,
+    format: Annotated[str, typer.Option(help="ace, json, agents-md or skills")] = "ace",
+    folder: Skills = None,
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Propose the rules of a file."""
+    """Propose the rules of a file, or of a folder of SKILL.md files."""
     with open_client(project, as_json=as_json) as client:
-        chosen: Any = format
-        answer = client.playbook_import(
-            content=file.read_text(encoding="utf-8"), format=chosen
-        )
+        chosen: Any = "skills" if folder else format
+        if folder:
+            files = skills.read_folder(folder)
+            content = json.dumps({"files": files}, ensure_ascii=False)
+        elif file:
+            content = file.read_text(encoding="utf-8")
+        else:
+            raise NotPossible("Name a file, or a folder with --skills.")
+        answer = client.playbook_import(content=content, format=chosen)
         _print_text(answer, json.dumps(answer, indent=2), as_json=as_json)
 
 

@@ -2766,6 +2766,7 @@ class UndoOut(TypedDict):
 
 
 class UnparsedLineOut(TypedDict):
+    file: str
     line: int
     text: str
     why: str
@@ -3007,7 +3008,7 @@ FixOutKindEnum = Literal["lint", "shell", "path", "tool"]
 FusionEnum = Literal["relative", "rrf"]
 
 
-ImportInFormatEnum = Literal["ace", "json", "agents-md"]
+ImportInFormatEnum = Literal["ace", "json", "agents-md", "skills"]
 
 
 class JobOutPage(Page[JobOut]):
@@ -3660,7 +3661,7 @@ class PlaybookEntriesHistoryQuery(TypedDict):
 
 
 class PlaybookExportQuery(TypedDict):
-    format: NotRequired[Literal["ace", "json", "agents-md"]]
+    format: NotRequired[Literal["ace", "json", "agents-md", "skills"]]
     project: NotRequired[str]
     project_id: NotRequired[str]
 

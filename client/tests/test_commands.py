@@ -600,6 +600,52 @@ class TestUse:
         assert am(*command, "--help").exit_code == 0
 
 
+class TestSkills:
+    """The playbook as a folder of SKILL.md files."""
+
+    FILES = {"shop-gotchas/SKILL.md": "---\nname: shop-gotchas\n---\n- Lock it.\n"}
+
+    @pytest.fixture
+    def exporting(self, connected):
+        answer = connected.answer.answer
+        told = {"project_id": "p1", "files": self.FILES}
+
+        def answer_skills(method, path, body):
+            if path.endswith("/playbook/export"):
+                return told
+            if path.endswith("/playbook/import"):
+                return 201, {"deltas": []}
+            return answer(method, path, body)
+
+        connected.answer.answer = answer_skills
+        return connected
+
+    def test_an_export_writes_the_folder(self, am, exporting, tmp_path):
+        done = am("export", "--skills", str(tmp_path / "out"))
+
+        assert done.exit_code == 0, done.output
+        assert "1 skill in" in done.stdout and "1 written, 0 removed." in done.stdout
+        assert (tmp_path / "out/shop-gotchas/SKILL.md").read_text() == (
+            self.FILES["shop-gotchas/SKILL.md"]
+        )
+
+    def test_an_import_sends_the_folder(self, am, exporting, tmp_path):
+        am("export", "--skills", str(tmp_path / "out"))
+
+        done = am("import", "--skills", str(tmp_path / "out"))
+
+        assert done.exit_code == 0, done.output
+        body = json.loads(exporting.requests[-1][3])
+        assert body["format"] == "skills"
+        assert json.loads(body["content"]) == {"files": self.FILES}
+
+    def test_an_import_of_nothing_says_what_to_name(self, am, exporting):
+        done = am("import")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert "--skills" in done.output
+
+
 def test_without_its_packages_the_command_says_how_to_get_them():
     main = Path(agent_memory.__file__).with_name("__main__.py")
 

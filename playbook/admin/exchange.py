@@ -23,6 +23,7 @@ from common.admin.panels import Panel, short_text
 from playbook.admin.panel_tables import DELTA, delta_rows
 from playbook.entries.text_limits import MAX_REASON
 from playbook.exchange import export_playbook, import_playbook
+from playbook.exchange.ace_format import name_place
 from playbook.exchange.export_playbook import Format
 from playbook.exchange.import_playbook import ImportResult
 from playbook.models import PlaybookDelta
@@ -35,8 +36,9 @@ FORMATS = [
     ("ace", "ACE lines"),
     ("json", "JSON with history"),
     ("agents-md", "block of an AGENTS.md"),
+    ("skills", "SKILL.md files, in one JSON"),
 ]
-SUFFIXES = {"ace": "txt", "json": "json", "agents-md": "md"}
+SUFFIXES = {"ace": "txt", "json": "json", "agents-md": "md", "skills": "skills.json"}
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,10 @@ def _waiting_panel(request: HttpRequest, imported: ImportResult) -> Panel:
 def _unparsed_panel(imported: ImportResult) -> Panel:
     return panels.table(
         "Unparsed lines",
-        ["Line", "Text", "Why"],
-        ([one.line, short_text(one.text, 200), one.why] for one in imported.unparsed),
+        ["Where", "Text", "Why"],
+        (
+            [name_place(one.line, one.file), short_text(one.text, 200), one.why]
+            for one in imported.unparsed
+        ),
         most=200,
     )

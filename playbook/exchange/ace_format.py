@@ -20,6 +20,7 @@ from common.text.quote import json_string, safe_line
 from common.text.visible import drop_invisible
 from playbook.rule_text.entry_line import COUNTERS
 
+NO_TEXT = "The label has no text."
 # Larger than any count in trained playbooks; the sum of 5,000 of them fits in a column.
 LARGEST_COUNT = 99_999
 
@@ -45,7 +46,8 @@ _LONGEST_FENCE = 200
 class RuleLine:
     """One rule of a playbook.
 
-    `number` is the number of the rule's first line. Comparisons ignore `number`.
+    `number` is the number of the rule's first line, `last` that of its last one, and `file`
+    is the path of its file if the playbook has several. Comparisons ignore the three.
     """
 
     label: str
@@ -55,6 +57,8 @@ class RuleLine:
     section: str = ""
     applies_to: tuple[str, ...] = ()
     number: int = field(default=0, compare=False)
+    last: int = field(default=0, compare=False)
+    file: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class UnparsedLine:
     line: int
     text: str
     why: str
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,11 @@ class ParsedPlaybook:
     lines: tuple[RuleLine, ...]
     unparsed: tuple[UnparsedLine, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def name_place(line: int, file: str) -> str:
+    """Name a line within a sentence, with its file if the playbook has several."""
+    return f"line {line} of {json_string(file)}" if file else f"line {line}"
 
 
 def split_lines(text: str) -> list[str]:
@@ -107,7 +117,7 @@ def parse(text: str) -> ParsedPlaybook:
             if line.text:
                 lines.append(line)
             else:
-                unparsed.append(UnparsedLine(number, row, "The label has no text."))
+                unparsed.append(UnparsedLine(number, row, NO_TEXT))
         elif heading := _HEADING.fullmatch(row.rstrip()):
             section = (heading["name"] or "").strip(" \t:")
         elif row.strip():
@@ -143,9 +153,23 @@ def format(lines: Iterable[RuleLine]) -> str:
 
 
 def _format_rule(line: RuleLine) -> Iterator[str]:
-    first, *more = canonical(line.text).split("\n")
     counts = f"helpful={line.helpful} harmful={line.harmful}"
-    yield f"[{line.label}] {counts} :: {first}"
+    return _format_rows(f"[{line.label}] {counts} :: ", line.text)
+
+
+def format_item(label: str, text: str) -> Iterator[str]:
+    """Yield the rows of a rule as an item of a Markdown list, without its counters.
+
+    `parse` returns the same label and the canonical text.
+    """
+    mark = ":: " if COUNTERS.match(canonical(text)) else ""
+    return _format_rows(f"- [{label}] {mark}", text)
+
+
+def _format_rows(head: str, text: str) -> Iterator[str]:
+    """Yield the rows of a rule: its first row after the head, the others indented."""
+    first, *more = canonical(text).split("\n")
+    yield f"{head}{first}"
     for row in _escape_rows(more):
         yield f"{_INDENT}{row}" if row else ""
 
@@ -183,7 +207,7 @@ def _paired_fences(rows: Sequence[str]) -> set[int]:
     }  # the shortest fences without an end
     number = 0
     while number < len(rows):
-        fence = _opening_fence(rows[number])
+        fence = find_fence(rows[number])
         if fence and len(fence) < unclosed[fence[0]]:
             end = _closing_row(rows, number + 1, fence)
             if end:
@@ -195,7 +219,8 @@ def _paired_fences(rows: Sequence[str]) -> set[int]:
     return paired
 
 
-def _opening_fence(row: str) -> str:
+def find_fence(row: str) -> str:
+    """Return the fence that opens a block of code in a stripped row; "" if none does."""
     found = _OPENING_FENCE.fullmatch(row)
     return (found["fence"] or found["tildes"]) if found else ""
 
@@ -204,9 +229,14 @@ def _closing_row(rows: Sequence[str], start: int, fence: str) -> int | None:
     """Return the first row that only has the fence, or a longer one."""
     for number in range(start, len(rows)):
         row = rows[number]
-        if row.startswith(fence) and not row.strip(fence[0]):
+        if is_fence_end(row, fence):
             return number
     return None
+
+
+def is_fence_end(row: str, fence: str) -> bool:
+    """Whether a stripped row has only the fence, or a longer one."""
+    return row.startswith(fence) and not row.strip(fence[0])
 
 
 def _line(
@@ -221,7 +251,7 @@ def _line(
                 counts[name] = int(value)
             else:
                 notes.append(f"Line {number}: {json_string(pair, 80)} is not imported.")
-    rows = [first.strip(), *map(_unescape_row, _dedent(more))]
+    rows = [first.strip(), *map(_unescape_row, dedent(more))]
     text = "\n".join(rows).strip()
     line = RuleLine(
         rule["label"],
@@ -230,6 +260,7 @@ def _line(
         counts["harmful"],
         section=section,
         number=number,
+        last=number + len(more),
     )
     return line, notes
 
@@ -278,7 +309,7 @@ def _closes(rows: Sequence[str], at: int) -> bool:
     return False
 
 
-def _dedent(more: Sequence[str]) -> list[str]:
+def dedent(more: Sequence[str]) -> list[str]:
     """Remove the indentation that `format` writes, if every row has this indentation."""
     result = [row.rstrip() for row in more]
     if all(row.startswith(_INDENT) for row in result if row):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from common.caller import Caller, Role
-from playbook.exchange import ace_format, json_format, managed_block
+from playbook.exchange import ace_format, json_format, managed_block, skill_folder
 from playbook.exchange.ace_format import RuleLine
 from playbook.history.operations import IMPORTED_COLUMNS, SETTABLE_COLUMNS
 from playbook.history.revision import LATER_COLUMNS, SUPPORTS, EntryValues
@@ -15,12 +15,13 @@ from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEnt
 from playbook.reading import renderer
 from projects.models import Project
 
-Format = Literal["ace", "json", "agents-md"]
-FORMATS = ("ace", "json", "agents-md")
+Format = Literal["ace", "json", "agents-md", "skills"]
+FORMATS = ("ace", "json", "agents-md", "skills")
 MEDIA_TYPES = {
     "ace": "text/plain; charset=utf-8",
     "json": "application/json",
     "agents-md": "text/markdown; charset=utf-8",
+    "skills": "application/json",
 }
 # Keys of a delta's payload to export. The other keys refer to rows of this project.
 EXPORTED_PAYLOAD = {
@@ -31,9 +32,10 @@ EXPORTED_PAYLOAD = {
 
 
 def export_text(project: Project, caller: Caller, *, format: Format) -> str:
-    """Export as ACE lines, JSON with history, or a managed block."""
+    """Export as ACE lines, JSON with history, a managed block, or a folder of skills."""
     caller.require(Role.VIEWER, project.pk)
-    return {"ace": _ace, "json": _json, "agents-md": _block}[format](project, caller)
+    formats = {"ace": _ace, "json": _json, "agents-md": _block, "skills": _skills}
+    return formats[format](project, caller)
 
 
 def _ace(project: Project, caller: Caller) -> str:
@@ -65,6 +67,11 @@ def _block(project: Project, caller: Caller) -> str:
     if left_out := len(live) - len(fitting):
         body += f"\n<!-- {left_out} more in the service: no room for them here. -->\n"
     return managed_block.block(body)
+
+
+def _skills(project: Project, caller: Caller) -> str:
+    entries = _by_section(project, _live(project, caller))
+    return skill_folder.write(project, entries)
 
 
 def _live(project: Project, caller: Caller) -> list[PlaybookEntry]:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.utils.text import capfirst
+
 from common.text import plain_text as texts
 from common.text.quote import json_string, safe_line
 from inference import tokens
 from playbook.entries.text_limits import MAX_TAG
-from playbook.exchange import ace_format, imported_rules, sections
+from playbook.exchange import ace_format, imported_rules, sections, skill_file
 from playbook.exchange.ace_format import RuleLine, UnparsedLine
 from playbook.exchange.imported_rules import ImportedRule
 from playbook.models import PlaybookEntry
@@ -131,15 +133,15 @@ def _proposal(
         return _update(rule, live[0], lookup)
     if owners:
         reason = f"{owners[0].label} is {owners[0].status} here"
-        plan.notes.append(f"Line {rule.number}: {reason}; nothing is proposed.")
+        plan.notes.append(f"{capfirst(rule.place)}: {reason}; nothing is proposed.")
         return None
     return _addition(project, rule, lookup, category, plan)
 
 
 def _is_exported(rule: ImportedRule, entry: PlaybookEntry) -> bool:
     """Whether the text is what an export writes of the entry: without invisible characters."""
-    forms = (ace_format.canonical(entry.content), safe_line(entry.content))
-    return rule.hash in map(texts.similarity_hash, forms)
+    forms = (ace_format.canonical, safe_line, skill_file.safe_text)
+    return any(rule.hash == texts.similarity_hash(f(entry.content)) for f in forms)
 
 
 def _note_duplicates(
@@ -151,7 +153,7 @@ def _note_duplicates(
     others = [owner.label for owner in owners if owner.pk != stays.pk][:MAX_NAMED]
     if others:
         plan.notes.append(
-            f"Line {rule.number}: {', '.join(others)} would say what {stays.label} "
+            f"{capfirst(rule.place)}: {', '.join(others)} would say what {stays.label} "
             "says; nothing is proposed, merge them if they are one."
         )
 
@@ -168,7 +170,7 @@ def _alias(
         entry=entry,
         expected_version=entry.version,
         settings={"aliases": new},
-        reason=f"Line {rule.number} of an import has the same text, as {', '.join(new)}.",
+        reason=f"{_name_source(rule)} has the same text, as {', '.join(new)}.",
     )
 
 
@@ -180,8 +182,12 @@ def _update(rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup) -> Pr
         expected_version=entry.version,
         content=rule.text,
         settings={"aliases": new} if new else {},
-        reason=f"Line {rule.number} of an import has this text for {entry.label}.",
+        reason=f"{_name_source(rule)} has this text for {entry.label}.",
     )
+
+
+def _name_source(rule: ImportedRule) -> str:
+    return capfirst(rule.place) + ("" if rule.file else " of an import")
 
 
 def _addition(
@@ -195,7 +201,7 @@ def _addition(
     used_labels = [label for label in rule.labels if label not in aliases]
     if used_labels:
         plan.notes.append(
-            f"Line {rule.number}: {', '.join(used_labels[:MAX_NAMED])} names another entry "
+            f"{capfirst(rule.place)}: {', '.join(used_labels[:MAX_NAMED])} names another entry "
             "already, so it is no alias of this one."
         )
     where = f", section {json_string(rule.section)}" if rule.section else ""
@@ -214,7 +220,7 @@ def _addition(
             "helpful": rule.helpful,
             "harmful": rule.harmful,
         },
-        reason=f"Imported from line {rule.number}{where}{names}.",
+        reason=f"Imported from {rule.place}{where}{names}.",
     )
 
 

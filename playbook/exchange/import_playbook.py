@@ -24,6 +24,7 @@ from playbook.exchange import (
     json_format,
     managed_block,
     restore_history,
+    skill_folder,
 )
 from playbook.exchange.ace_format import ParsedPlaybook, UnparsedLine
 from playbook.models import PlaybookDelta
@@ -31,7 +32,7 @@ from playbook.proposals import submission
 from playbook.proposals.proposed_change import Producer, Proposal
 from projects.models import Project
 
-Format = Literal["ace", "json", "agents-md"]
+Format = Literal["ace", "json", "agents-md", "skills"]
 # A trained playbook has 300 lines and 120 KB. These limits are ten times as large.
 MAX_BYTES = 1024 * 1024
 MAX_LINES = 5_000
@@ -94,7 +95,7 @@ def import_text(
     If a curator imports JSON with history into an empty playbook, the exported playbook
     is restored unchanged; its unsafe entries need an owner's `release_reason`. Repeating an
     import creates no second delta. Raises TooLarge, TooManyLines, Invalid, and the errors of
-    `json_format` and `managed_block`.
+    `json_format`, `managed_block` and `skill_folder`.
     """
     caller.require(Role.WRITER, project.pk)
     if problem := texts.find_unstorable(content):
@@ -126,10 +127,13 @@ def import_text(
 def _parse(content: str, format: Format) -> ParsedPlaybook:
     if len(content.encode()) > MAX_BYTES:
         raise errors.TooLarge("A playbook is 1 MiB at most; send it in parts.")
-    if len(ace_format.split_lines(content)) > MAX_LINES:
+    files = skill_folder.read(content) if format == "skills" else {"": content}
+    if sum(len(ace_format.split_lines(text)) for text in files.values()) > MAX_LINES:
         raise TooManyLines(
             f"A playbook has {MAX_LINES:,} lines at most; send it in parts."
         )
+    if format == "skills":
+        return skill_folder.parse(files)
     if format == "agents-md":
         content = managed_block.read_rules(content)
     return ace_format.parse(content)
@@ -149,7 +153,9 @@ def _submit_plan(
     _submit_in_chunks(project, new_proposals, caller)
     deltas = list(_deltas_with_keys(project, keys).order_by("pk"))
     waits = [delta.pk for delta in deltas if delta.status == delta.DeltaStatus.PENDING]
-    unparsed = sorted([*parsed.unparsed, *plan.unparsed], key=lambda line: line.line)
+    unparsed = sorted(
+        [*parsed.unparsed, *plan.unparsed], key=lambda each: (each.file, each.line)
+    )
     return ImportResult(
         deltas=tuple(_counts(deltas, known)),
         waiting=tuple(waits),

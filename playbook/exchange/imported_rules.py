@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from django.utils.text import capfirst
+
 from common.text import plain_text as texts
 from common.text import secrets
 from playbook.entries.text_limits import MAX_CONTENT
-from playbook.exchange.ace_format import LARGEST_COUNT, RuleLine, UnparsedLine
+from playbook.exchange.ace_format import (
+    LARGEST_COUNT,
+    RuleLine,
+    UnparsedLine,
+    name_place,
+)
 from projects.models import Project
 
 
@@ -27,6 +34,11 @@ class ImportedRule:
     number: int
     secrets: tuple[str, ...] = ()
     applies_to: tuple[str, ...] = ()
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        return name_place(self.number, self.file)
 
     @property
     def hash(self) -> str:
@@ -57,16 +69,16 @@ def collect(project: Project, lines: Sequence[RuleLine]) -> ImportedRules:
         first = rules_by_hash.setdefault(rule.hash, rule)
         if first is not rule:
             rules_by_hash[rule.hash] = _add_copy(first, rule)
-            notes.append(f"Line {line.number} says what line {first.number} says.")
+            notes.append(f"{capfirst(rule.place)} says what {first.place} says.")
         elif rule.secrets:
             kinds = ", ".join(rule.secrets)
-            notes.append(f"Line {line.number}: a secret ({kinds}) was masked.")
+            notes.append(f"{capfirst(rule.place)}: a secret ({kinds}) was masked.")
     return ImportedRules(list(rules_by_hash.values()), lines_that_fit, unparsed, notes)
 
 
 def _reject_long(line: RuleLine) -> UnparsedLine:
     why = f"It has {len(line.text)} characters; an entry has {MAX_CONTENT} at most."
-    return UnparsedLine(line.number, line.text, why)
+    return UnparsedLine(line.number, line.text, why, line.file)
 
 
 def _add_copy(first: ImportedRule, copy: ImportedRule) -> ImportedRule:
@@ -95,4 +107,5 @@ def _rule(project: Project, line: RuleLine) -> ImportedRule:
         line.number,
         kinds,
         line.applies_to,
+        line.file,
     )

@@ -21,7 +21,11 @@ class ExportQuery(InProject):
 class ImportIn(InProject, WithRelease):
     """A playbook as text. By default its producer is a model, as in `POST /playbook/deltas`."""
 
-    content = serializers.CharField(max_length=MAX_IMPORT, trim_whitespace=False)
+    content = serializers.CharField(
+        max_length=MAX_IMPORT,
+        trim_whitespace=False,
+        help_text='The text; of `skills` the JSON `{"files": {"NAME/SKILL.md": "text"}}`.',
+    )
     format = serializers.ChoiceField(choices=export_playbook.FORMATS, default="ace")
     category = serializers.CharField(
         max_length=40,
@@ -44,6 +48,9 @@ class CountOut(serializers.Serializer[Any]):
 
 
 class UnparsedLineOut(serializers.Serializer[Any]):
+    file = serializers.CharField(
+        help_text="The path of its file, if the playbook is a folder; else empty."
+    )
     line = serializers.IntegerField()
     text = serializers.CharField()
     why = serializers.CharField()

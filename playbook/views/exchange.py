@@ -27,7 +27,7 @@ class ExportPlaybookView(ProjectView):
         },
     )
     def get(self, request: Request) -> HttpResponse:
-        """Export the playbook as ACE lines, as JSON with history, or for an AGENTS.md."""
+        """Export the playbook as ACE lines, JSON with history, for an AGENTS.md, or as skills."""
         data = self.query(exchange_forms.ExportQuery)
         project = self.project(data)
         text = export_playbook.export_text(project, self.caller, format=data["format"])

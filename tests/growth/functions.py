@@ -39,7 +39,7 @@ from inference.errors import InferenceError
 from inference.language import chat_answer
 from inference.language.chat_pieces import ChatText
 from memories.store import memory_types
-from playbook.exchange import ace_format, managed_block
+from playbook.exchange import ace_format, managed_block, skill_file
 from playbook.rule_text import entry_line, merge_texts, text_gates
 from projects.options import AgentSettings
 from search import parse_query, tokenise
@@ -117,6 +117,11 @@ def mask_json(text: str) -> None:
 def convert_playbook(text: str) -> None:
     for document in (text, f"[a-1] x\n  {text}", f"## {text}\n[a-1] {text}"):
         ace_format.format(ace_format.parse(document).lines)
+
+
+def read_skill(text: str) -> None:
+    for document in (f"---\nname: {text}", f"- {text}", f"1. a:\n{text}\n```{text}"):
+        skill_file.parse(document, "a/SKILL.md")
 
 
 def read_managed_block(text: str) -> None:
@@ -228,6 +233,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "parse_query": lambda text: parse_query.parse(text, "operators"),
     "convert_playbook": convert_playbook,
     "read_managed_block": read_managed_block,
+    "read_skill": read_skill,
     "escape_comments": entry_line.escape_comments,
     "check_gates": check_gates,
     "memory_type": memory_types.classify,

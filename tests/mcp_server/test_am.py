@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from access.models import ApiKey
 from common.caller import Role
 from conversations.models import Session
+from playbook.models import PlaybookDelta
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,6 +62,16 @@ def test_a_project_is_connected_tried_used_and_disconnected(am, live_server, tmp
     }
     hook.run("session-start", "codex", io.BytesIO(json.dumps(event).encode()))
     assert Session.objects.get(key="s1").agent_id == entry.agent_id
+
+    skill = tmp_path / "skills/pdf/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(
+        "---\nname: pdf\n---\n- Never flatten a form before it is signed.\n"
+    )
+    done = am("import", "--skills", str(tmp_path / "skills"))
+    assert done.exit_code == 0, done.output
+    assert PlaybookDelta.objects.get().status == "pending"
+    assert "0 skills in" in am("export", "--skills", str(tmp_path / "out")).stdout
 
     assert am("connect", "--remove", "--yes").exit_code == 0
     key.refresh_from_db()

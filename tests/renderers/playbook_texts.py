@@ -8,14 +8,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import yaml
 from hypothesis import strategies as st
 
 from common.text.quote import safe_line
-from playbook.exchange import ace_format, export_playbook, json_format, managed_block
+from playbook.exchange import (
+    ace_format,
+    export_playbook,
+    json_format,
+    managed_block,
+    skill_file,
+    skill_folder,
+)
 from playbook.models import PlaybookEntry
 from playbook.reading import renderer
 from playbook.reading.renderer import EntryRow, RenderedEntry
 from playbook.rule_text import entry_line
+from projects.models import Project
 from tests.renderers.context_lines import PATH
 from tests.renderers.foreign_text import FILLED, FOREIGN, JSON
 from tests.renderers.renderer import Renderer
@@ -173,6 +182,49 @@ def expected_block(entries: list[PlaybookEntry]) -> list[Any]:
     ]
 
 
+SKILL_PROJECTS = st.builds(Project, id=st.uuids(), name=FILLED)
+PLACED = st.tuples(
+    ENTRIES, st.lists(st.sampled_from([(), ("tool:gh",), ("always",)]), min_size=3)
+).map(lambda pair: [place(entry, where) for entry, where in zip(*pair, strict=False)])
+SKILL_NAME = re.compile(r"(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def place(entry: PlaybookEntry, where: tuple[str, ...]) -> PlaybookEntry:
+    entry.applies_to = list(where)
+    return entry
+
+
+def skills(text: str) -> list[Any]:
+    """Read the files as harnesses do, by their front matter, and as an import does."""
+    files = skill_folder.read(text)
+    for path, content in files.items():
+        front = yaml.safe_load(content.split("\n---\n")[0].removeprefix("---\n"))
+        assert path == f"{front['name']}/SKILL.md"
+        assert SKILL_NAME.fullmatch(front["name"])
+        assert 0 < len(front["description"]) <= 1024
+        assert set(front) == {"name", "description", "metadata"}
+    if not files:
+        return []
+    parsed = skill_folder.parse(files)
+    assert not parsed.unparsed
+    assert not parsed.notes
+    return sorted(
+        (line.label, line.text, line.section, line.applies_to) for line in parsed.lines
+    )
+
+
+def expected_skills(rows: tuple[Project, list[PlaybookEntry]]) -> list[Any]:
+    return sorted(
+        (
+            entry.label,
+            skill_file.safe_text(entry.content),
+            entry.category,
+            tuple(entry.applies_to),
+        )
+        for entry in rows[1]
+    )
+
+
 HISTORIES = st.lists(st.dictionaries(FOREIGN, JSON, max_size=3), max_size=3)
 
 
@@ -208,6 +260,14 @@ RENDERERS = (
         block,
         block_lines,
         expected_block,
+    ),
+    Renderer(
+        "skill files",
+        ("playbook.exchange.skill_file", "playbook.exchange.skill_folder"),
+        st.tuples(SKILL_PROJECTS, PLACED),
+        lambda rows: skill_folder.write(*rows),
+        skills,
+        expected_skills,
     ),
     Renderer(
         "JSON export",

@@ -10,6 +10,7 @@ from common import errors
 from common.caller import SYSTEM
 from common.text.quote import json_string, visible_line
 from playbook.exchange import export_playbook, import_playbook
+from playbook.exchange.ace_format import name_place
 from playbook.exchange.import_playbook import ImportResult
 from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import Producer
@@ -66,7 +67,8 @@ class Command(BaseCommand):
 
     def print_result(self, imported: ImportResult) -> None:
         for line in imported.unparsed:
-            self.stderr.write(f"line {line.line}: {line.why} {json_string(line.text)}")
+            place = name_place(line.line, line.file)
+            self.stderr.write(f"{place}: {line.why} {json_string(line.text)}")
         for note in imported.notes:
             self.stderr.write(visible_line(note))
         if imported.restored is not None:
