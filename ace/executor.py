@@ -112,8 +112,7 @@ def result_of(receipt: Receipt) -> dict[str, Any]:
             for link in links
         ],
         "tags": memory.tags,
-        # The outcome of an episode is a text; its metadata have the word.
-        "outcome": memory.metadata.get("outcome", memory.outcome),
+        "outcome": memory.outcome_word,
         "notes": list(receipt.notes),
         **EMPTY_RESULT,
     }

@@ -70,7 +70,7 @@ class MemoryLine:
     @property
     def text(self) -> str:
         memory = self.memory
-        outcome = memory.metadata.get("outcome")
+        outcome = memory.outcome_word
         ending = f"{outcome}: " if outcome in OUTCOMES else ""
         return (
             f"- [{memory.kind}] {ending}{'; '.join(self._parts())} "

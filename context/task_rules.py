@@ -79,13 +79,13 @@ def choose(
     rows = entry_list.find(project, entry_list.EntryFilters(), caller)
     near = relevance.measure(project, rows, description, around)
     is_whole = _is_small(project, tokens)
-    relevant = _relevant_ids(near)
+    process = rows.filter(Q(pinned=True) | Q(applies_to__contains=[ALWAYS]))
+    always = _by_similarity(process, near)
+    relevant = [pk for pk in _relevant_ids(near) if pk not in always]
     wanted: dict[uuid.UUID, Section] = dict.fromkeys(
         relevant if is_whole else relevant[:limit], "relevant"
     )
-    process = rows.filter(Q(pinned=True) | Q(applies_to__contains=[ALWAYS]))
-    for pk in _by_similarity(process, near):
-        wanted.setdefault(pk, "process")
+    wanted |= dict.fromkeys(always, "process")
     if is_whole:
         others = _by_similarity(relevance.without_answers(rows), near)
     else:

@@ -309,6 +309,14 @@ class Memory(models.Model):
         return Scope(self.scope_kind, self.scope_key, self.scope_type, self.scope_user)
 
     @property
+    def outcome_word(self) -> str:
+        """How a task ended, in one word; the `outcome` of an episode is a text.
+
+        It is "" for a memory that records no task.
+        """
+        return str(self.metadata.get("outcome") or self.outcome)
+
+    @property
     def is_keyed_fact(self) -> bool:
         """Whether this memory is a fact with a key.
 

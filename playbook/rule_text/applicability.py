@@ -19,6 +19,7 @@ ALWAYS = "always"
 MAX_VALUES = 20  # of an entry
 MAX_VALUE = 200  # in characters
 MAX_STARS = 4  # in a glob
+MIN_QUOTED = 3  # characters of a word that shows that a task names what a rule quotes
 # Characters of a task in which tools and paths are searched.
 MAX_TEXT = 20_000
 
@@ -92,8 +93,8 @@ def names_of(applies_to: Iterable[str], kind: str) -> Iterator[str]:
 
 
 def is_limited(applies_to: Iterable[str]) -> bool:
-    """Whether a rule is about a tool or a language."""
-    return any(value.startswith(("tool:", "language:")) for value in applies_to)
+    """Whether a rule is about a tool, a path or a language."""
+    return any(value != ALWAYS for value in applies_to)
 
 
 def read_surroundings(
@@ -129,6 +130,15 @@ def find_match(applies_to: Iterable[str], around: Surroundings) -> str:
             return f"the task uses {name}"
         if kind == "path" and any(_covers(name, path) for path in around.paths):
             return f"the task names a file of {name}"
+    return ""
+
+
+def find_quoted(content: str, around: Surroundings) -> str:
+    """Say which code of a rule the task names, word by word; "" if there is none."""
+    for code in _CODE.findall(content):
+        words = {word.lower() for word in _WORD.findall(code)}
+        if words <= around.tools and any(len(word) >= MIN_QUOTED for word in words):
+            return f"the task names {code}"
     return ""
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from ace import executor
+from ace.rules.task import Task
 from memories.models import Memory
 from memories.store import write
 from memories.store.drafts import Draft
@@ -15,13 +17,13 @@ URL = "/api/v1/context/task"
 def finish(project, alice):
     """Store the record of a finished task."""
 
-    def store(goal, result, outcome="success", **texts):
+    def store(goal, result, outcome="success", source="human", **texts):
         draft = Draft(
             content=f"{goal} {result}",
             memory_type="learning",
             goal=goal,
             result=result,
-            metadata={"outcome": outcome},
+            metadata={"outcome": outcome, "feedback_source": source},
             **texts,
         )
         return str(write.store(project, draft, alice).memory.pk)
@@ -61,6 +63,37 @@ class TestRecords:
         }
 
         assert ask("make the invoice export retry") == given
+
+    def test_one_of_a_failed_task_is_given_as_failed(self, project, alice, alice_api):
+        task = Task(
+            goal="Make the invoice export parallel",
+            result="The lock was lost.",
+            feedback="",
+            outcome="failure",
+        )
+        draft = executor.draft_of(task, alice, project=project, agent_id="coder")
+        write.store(project, draft, alice)
+        body = {"project_id": str(project.pk), "task_description": task.goal}
+
+        answer = alice_api.post(URL, body).json()
+
+        assert "failure: " in answer["text"]
+
+    def test_what_an_agent_passes_on_as_feedback_teaches_nothing(self, finish, ask):
+        finish(
+            "Make the invoice export retry",
+            "The invoice export retries now.",
+            feedback="ok, now commit",
+            source="agent",
+        )
+
+        assert ask("make the invoice export retry") == set()
+
+    @pytest.mark.parametrize("name", ["-c", "cmd/", ".shop", "main()"])
+    def test_a_flag_a_folder_or_a_word_is_no_name(self, finish, ask, name):
+        finish(f"Pass {name} to the invoice export", f"It takes {name} now.")
+
+        assert ask(f"pass {name} to the invoice export again") == set()
 
     def test_one_that_names_the_rare_thing_of_the_task_is_given(self, finish, ask):
         named = finish(
