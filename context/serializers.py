@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject
+from context.card.serializers import CardLineOut
 from context.file_graph import FileGraph
 from context.task_rules import SECTIONS
 from memories.models import Memory
@@ -111,6 +112,11 @@ class TaskContextRequest(InProject):
         help_text="The branch that is checked out: files that earlier tasks changed on it "
         "come first.",
     )
+    card = serializers.BooleanField(
+        default=False,
+        help_text="Whether the project card opens the text. It doubles the time of the answer; "
+        "an agent that started its session with the card has it already.",
+    )
 
 
 class RelevantMemoryOut(serializers.Serializer[Any]):
@@ -164,6 +170,7 @@ class TaskContextOut(serializers.Serializer[Any]):
     memories = RelevantMemoryOut(many=True)
     playbook_entries = RelevantRuleOut(source="entries", many=True)
     files = RecommendedFileOut(many=True)
+    card = CardLineOut(many=True)
     tokens = serializers.IntegerField()
     omitted = serializers.IntegerField(
         help_text="Number of items without room in the budget."

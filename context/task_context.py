@@ -12,6 +12,8 @@ from ace.rules.files import checkout
 from common.caller import Caller, Role
 from common.text.quote import json_string, name_or_string
 from context import memory_lines, selection, task_records, task_rules
+from context.card import card
+from context.card.card_line import CardLine
 from context.files import recommend
 from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
 from context.memory_lines import MemoryLine
@@ -38,12 +40,14 @@ RELATION_WEIGHT = {
     "referenced": 0.5,
 }
 MAX_RULE = 4_000  # characters; the longest content of an entry
+CARD_SHARE = 0.2  # of the budget, which the project card may use
 TOKEN_BUDGET = 2_000  # tokens of a context, if the request names none
 # Hits beyond the limit: some of the first ones may teach nothing, repeat others, or be
 # contradicted.
 SPARE_HITS = 8
 # The heading of each kind of lines, in the order of the text.
 HEADINGS = {
+    "card": "What this project showed in earlier sessions:",
     "relevant": "Rules for this task:",
     "process": "How this project works, whatever the task:",
     "memory": "What happened in earlier tasks:",
@@ -71,7 +75,7 @@ class AtHand:
     scopes: tuple[Scope, ...] = ()
 
 
-Item = RelevantRule | RelevantMemory | FileList
+Item = CardLine | RelevantRule | RelevantMemory | FileList
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class TaskContext:
     memories: list[RelevantMemory] = field(default_factory=list)
     entries: list[RelevantRule] = field(default_factory=list)
     files: Sequence[RecommendedFile] = ()
+    card: Sequence[CardLine] = ()
     omitted: int = 0
     below_gate: int = 0
     notes: tuple[str, ...] = ()
@@ -103,11 +108,12 @@ def for_task(
     at_hand: AtHand | None = None,
     session: str = "",
     branch: str = "",
+    with_card: bool = False,
 ) -> TaskContext:
     """Return the best memories, entries and files for a task, and a text that lists them.
 
-    Entries come first, because they are shorter and were reviewed. No line is cut, and no
-    line repeats another one. This function records which entries and memories the agent was
+    Entries come first, because they are shorter and were reviewed; with the project card,
+    its lines open the text. No line is cut, and no line repeats another one. This function records which entries and memories the agent was
     given, for the agent's next finished task.
     """
     caller.require(Role.VIEWER, project.pk)
@@ -142,7 +148,8 @@ def for_task(
         session=session,
         branch=branch,
     )
-    chosen = select_lines(known.rules, memories, files, budget)
+    lines = card.make(project, caller).lines if with_card else ()
+    chosen = select_lines(known.rules, memories, files, budget, card_lines=lines)
     items = [line.item for line in chosen.lines]
     entries = [item for item in items if isinstance(item, RelevantRule)]
     given = [item for item in items if isinstance(item, RelevantMemory)]
@@ -166,6 +173,7 @@ def for_task(
         memories=given,
         entries=entries,
         files=next((item.files for item in items if isinstance(item, FileList)), ()),
+        card=[item for item in items if isinstance(item, CardLine)],
         omitted=len(chosen.skipped),
         below_gate=known.below_gate,
         notes=tuple(dict.fromkeys([*result.notes, *known.notes])),
@@ -196,9 +204,12 @@ def select_lines(
     memories: Iterable[RelevantMemory],
     files: FileList,
     token_budget: int,
+    *,
+    card_lines: Iterable[CardLine] = (),
 ) -> Selection[Item]:
     """Select the lines section by section; a line that does not fit is left out whole."""
     by_section: dict[str, list[CandidateLine[Item]]] = {name: [] for name in HEADINGS}
+    by_section["card"] += map(_card_line, card_lines)
     for rule in rules:
         by_section[rule.section].append(_rule_line(rule))
     by_section["memory"] += map(_memory_line, memories)
@@ -209,6 +220,7 @@ def select_lines(
     chars = token_budget * tokens.BYTES_PER_TOKEN
     half = Budget(most, most, token_budget // 2)
     kinds = dict.fromkeys(HEADINGS, Budget(most, most)) | dict.fromkeys(SECTIONS, half)
+    kinds["card"] = Budget(most, most, int(token_budget * CARD_SHARE))
     return selection.select(
         [line for lines in by_section.values() for line in lines],
         total=Budget(items=most, chars=chars, tokens=token_budget),
@@ -240,6 +252,10 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     content = json_string(entry.content, MAX_RULE)
     line = f"- [rule] {entry.label} ({category}) {content} ({votes}){mark}"
     return CandidateLine(rule, rule.section, len(line), lambda: line)
+
+
+def _card_line(line: CardLine) -> CandidateLine[Item]:
+    return CandidateLine(line, "card", len(line.text), lambda: line.text)
 
 
 def _memory_line(memory: RelevantMemory) -> CandidateLine[Item]:

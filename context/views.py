@@ -63,6 +63,7 @@ class TaskContextView(ProjectView):
                 ),
                 session=data["session"],
                 branch=data["branch"],
+                with_card=data["card"],
             )
         )
         note_recalled(item.hit.memory for item in context.memories)

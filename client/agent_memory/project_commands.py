@@ -74,7 +74,9 @@ def context(
 ) -> None:
     """Print what is known for a task: rules, memories, files."""
     with open_client(project, as_json=as_json) as client:
-        answer = client.context_task(task_description=task, token_budget=tokens)
+        answer = client.context_task(
+            task_description=task, token_budget=tokens, card=True
+        )
         _print_text(answer, answer["text"], as_json=as_json)
 
 

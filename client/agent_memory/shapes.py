@@ -2632,6 +2632,7 @@ class TaskContextOut(TypedDict):
     memories: list[RelevantMemoryOut]
     playbook_entries: list[RelevantRuleOut]
     files: list[RecommendedFileOut]
+    card: list[CardLineOut]
     tokens: int
     omitted: int
     below_gate: int
@@ -2651,6 +2652,7 @@ class TaskContextRequestRequest(TypedDict):
     agent_id: NotRequired[str]
     session: NotRequired[str]
     branch: NotRequired[str]
+    card: NotRequired[bool]
 
 
 class TextOut(TypedDict):

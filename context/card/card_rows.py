@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
+from typing import NamedTuple
+
+from django.db.models import Q
 
 from ace.models import ObservedRepair, TaskCommand, TaskInstructions, TaskLookup
 from ace.rules import instruction_lines
@@ -19,13 +25,38 @@ from projects.models import Project
 MAX_COMMANDS, MAX_REPAIRS, MAX_LOOKUPS, MAX_INSTRUCTIONS = 3_000, 1_000, 5_000, 60
 
 
+class CommandRow(NamedTuple):
+    """The columns of a `TaskCommand` that the card needs."""
+
+    run_id: uuid.UUID
+    kind: str
+    pattern: str
+    text: str
+    outcome: str
+    session: str
+    created_at: dt.datetime
+
+
+class LookupRow(NamedTuple):
+    """The columns of a `TaskLookup` that the card needs."""
+
+    run_id: uuid.UUID
+    path: str
+    outcome: str
+    session: str
+
+
 @dataclass(frozen=True)
 class CardRows:
-    """The rows that the caller may see. `lines` are those of the instructions now."""
+    """The rows that the caller may see, the newest first.
 
-    commands: Sequence[TaskCommand]
+    `lines` are those of the instructions now, and `lookups` those of the paths that they
+    name.
+    """
+
+    commands: Sequence[CommandRow]
     repairs: Sequence[ObservedRepair]
-    lookups: Sequence[TaskLookup]
+    lookups: Sequence[LookupRow]
     lines: Sequence[InstructionLine]
     uses: Sequence[FileUse]
 
@@ -47,17 +78,38 @@ def read(project: Project, caller: Caller) -> CardRows:
         .defer("run__request", "run__result", "run__phases")
     )
     commands = TaskCommand.objects.in_reach(caller).filter(project=project)
-    lookups = TaskLookup.objects.in_reach(caller).filter(project=project)
-    read_files = TaskInstructions.objects.in_reach(caller).filter(project=project)
-    newest = list(read_files.order_by("-pk")[:MAX_INSTRUCTIONS])
+    lines = _read_lines(project, caller)
+    newest = commands.order_by("-pk").values_list(*CommandRow._fields)
+    return CardRows(
+        commands=[CommandRow(*row) for row in newest[:MAX_COMMANDS]],
+        repairs=list(repairs.order_by("-pk")[:MAX_REPAIRS]),
+        lookups=_read_lookups(project, lines, caller),
+        lines=lines,
+        uses=file_use.count(project, [], caller),
+    )
+
+
+def _read_lines(project: Project, caller: Caller) -> list[InstructionLine]:
+    rows = TaskInstructions.objects.in_reach(caller).filter(project=project)
+    newest = list(rows.order_by("-pk")[:MAX_INSTRUCTIONS])
     seen = [
         (row.run_id, row.path, ReadInstructions.from_json(row.seen))
         for row in reversed(newest)
     ]
-    return CardRows(
-        commands=list(commands.order_by("-pk")[:MAX_COMMANDS]),
-        repairs=list(repairs.order_by("-pk")[:MAX_REPAIRS]),
-        lookups=list(lookups.order_by("-pk")[:MAX_LOOKUPS]),
-        lines=list(instruction_lines.current(seen)),
-        uses=file_use.count(project, [], caller),
-    )
+    return list(instruction_lines.current(seen))
+
+
+def _read_lookups(
+    project: Project, lines: Iterable[InstructionLine], caller: Caller
+) -> list[LookupRow]:
+    """Return which of the newest lookups are of a path that a line names."""
+    paths = {
+        path for line in lines for path in instruction_lines.named_paths(line.text)
+    }
+    if not paths:
+        return []
+    rows = TaskLookup.objects.in_reach(caller).filter(project=project)
+    newest = rows.order_by("-pk").values("pk")[:MAX_LOOKUPS]
+    named = reduce(or_, (Q(path__contains=path) for path in sorted(paths)))
+    found = TaskLookup.objects.filter(named, pk__in=newest).order_by("-pk")
+    return [LookupRow(*row) for row in found.values_list(*LookupRow._fields)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ace.models import TaskCommand
 from context.card.card_line import CardLine, count, quote
-from context.card.card_rows import CardRows
+from context.card.card_rows import CardRows, CommandRow
 
 MIN_SESSIONS = 3  # in which a command was seen to work
 MAX_LINES = 12
@@ -21,10 +21,10 @@ class KnownCommand:
     """A command that worked, by its pattern; `rows` are its uses, the newest first."""
 
     pattern: str
-    rows: Sequence[TaskCommand]
+    rows: Sequence[CommandRow]
 
     @property
-    def successes(self) -> list[TaskCommand]:
+    def successes(self) -> list[CommandRow]:
         return [row for row in self.rows if row.outcome == Outcome.WORKED]
 
     @property
@@ -39,9 +39,9 @@ class KnownCommand:
         )
 
 
-def find(rows: Iterable[TaskCommand]) -> list[KnownCommand]:
+def find(rows: Iterable[CommandRow]) -> list[KnownCommand]:
     """Return the commands seen to work in enough sessions, those of most sessions first."""
-    by_pattern: defaultdict[str, list[TaskCommand]] = defaultdict(list)
+    by_pattern: defaultdict[str, list[CommandRow]] = defaultdict(list)
     for row in rows:
         by_pattern[row.pattern].append(row)
     known = [KnownCommand(pattern, uses) for pattern, uses in by_pattern.items()]

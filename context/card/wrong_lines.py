@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ace.models import TaskCommand, TaskLookup
+from ace.models import TaskCommand
 from ace.rules import instruction_lines
 from ace.rules.instruction_lines import InstructionLine
 from ace.rules.path_lookups import LookupOutcome
 from context.card.card_line import CardLine, count, quote
-from context.card.card_rows import CardRows
+from context.card.card_rows import CardRows, CommandRow, LookupRow
 from context.files.file_use import FileUse
 
 # The newest sessions that used what a line names, all of them in vain.
@@ -50,7 +50,7 @@ def find(rows: CardRows) -> list[WrongLine]:
     """Return the refuted lines, those of most sessions first; each name once."""
     found: dict[str, WrongLine] = {}
     index = _Lookups(rows.lookups)
-    by_pattern: defaultdict[str, list[TaskCommand]] = defaultdict(list)
+    by_pattern: defaultdict[str, list[CommandRow]] = defaultdict(list)
     for row in rows.commands:
         by_pattern[row.pattern].append(row)
     for line in rows.lines:
@@ -79,15 +79,15 @@ def write(wrong: Iterable[WrongLine]) -> list[CardLine]:
 class _Lookups:
     """The lookups by each end of their paths, the newest first."""
 
-    def __init__(self, rows: Iterable[TaskLookup]) -> None:
-        self._by_end: defaultdict[str, list[tuple[TaskLookup, bool]]] = defaultdict(
+    def __init__(self, rows: Iterable[LookupRow]) -> None:
+        self._by_end: defaultdict[str, list[tuple[LookupRow, bool]]] = defaultdict(
             list
         )
         for row in rows:
             for end, is_itself in _ends(row.path):
                 self._by_end[end].append((row, is_itself))
 
-    def of(self, path: str) -> list[tuple[TaskLookup, bool]]:
+    def of(self, path: str) -> list[tuple[LookupRow, bool]]:
         """Return the lookups of a path and of what is below it, and whether it is itself."""
         return self._by_end.get(path, [])
 
@@ -157,8 +157,8 @@ def _paths_named(name: str, path: str) -> Iterator[str]:
 def _refute_command(
     line: InstructionLine,
     text: str,
-    uses: Sequence[TaskCommand],
-    commands: Sequence[TaskCommand],
+    uses: Sequence[CommandRow],
+    commands: Sequence[CommandRow],
 ) -> WrongLine | None:
     by_session: dict[str, set[str]] = {}
     for row in uses:

@@ -58,6 +58,7 @@ def run(call: McpCall) -> McpAnswer:
                 files=tuple(data.get("files", ())),
                 scopes=scopes.read_too(None, project, caller),
             ),
+            with_card=True,
         )
     )
     memories = [item.hit.memory for item in found.memories]

@@ -12,6 +12,7 @@ from mcp_server.tools.fetch import MAX_TOKENS as MAX_FETCHED
 from mcp_server.tools.search import MAX_TOKENS, NOTICE
 from memories.models import Memory
 from playbook.models import Exposure
+from tests.context.card.task_calls import bash
 
 pytestmark = pytest.mark.django_db
 RULE = "Run the harbour tests with `make tide` before you deploy."
@@ -54,6 +55,20 @@ class TestContext:
         assert json.dumps(RULE) in found["text"]
         assert found["rules"] == [{"id": rule["id"], "label": rule["label"]}]
         assert found["memory_ids"] == [pk]
+
+    def test_the_project_card_opens_it(self, bob_mcp, alice_api, project):
+        for number in range(3):
+            task = {
+                "project_id": str(project.pk),
+                "goal": f"Paint buoy {number}",
+                "result": "It is red.",
+                "tool_usage": [bash("make test")],
+            }
+            assert alice_api.post("/api/v1/complete-task", task).status_code == 200
+
+        text = bob_mcp.call("context", task="Deploy the harbour")["text"]
+
+        assert '"make test" worked (3 sessions' in text
 
     def test_the_text_for_people_is_the_text(self, bob_mcp, rule):
         result = bob_mcp.result("context", {"task": "Deploy the harbour"})

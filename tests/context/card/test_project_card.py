@@ -7,6 +7,7 @@ import pytest
 from ace.models import TaskCommand, TaskInstructions, TaskLookup
 from ace.rules import instruction_lines
 from common.caller import Role
+from context import task_context
 from inference import tokens
 from tests.context.card.task_calls import ROOT, bash, claude, read
 
@@ -184,3 +185,34 @@ class TestIsolation:
 
         with django_assert_max_num_queries(20):
             card(bob_api)
+
+
+class TestTaskContext:
+    def ask(self, api, project, **more):
+        body = {"project_id": str(project.pk), "task_description": "Mend the cart"}
+        answer = api.post("/api/v1/context/task", body | more, format="json")
+        assert answer.status_code == 200, answer.json()
+        return answer.json()
+
+    def test_the_card_opens_it_on_request(self, complete, project, bob_api):
+        for _ in range(3):
+            complete(bob_api, bash("make lint"))
+
+        asked = self.ask(bob_api, project, card=True)
+        without = self.ask(bob_api, project)
+
+        assert [line["subject"] for line in asked["card"]] == ["make lint"]
+        heading = task_context.HEADINGS["card"]
+        assert asked["text"].splitlines()[1:3] == [heading, asked["card"][0]["text"]]
+        assert without["card"] == [] and heading not in without["text"]
+
+    def test_it_takes_at_most_a_fifth_of_the_budget(self, complete, project, bob_api):
+        for name in ("lint", "build", "test", "format"):
+            for _ in range(3):
+                complete(bob_api, bash(f"make {name}"))
+
+        found = self.ask(bob_api, project, card=True, token_budget=200)
+
+        size = sum(tokens.estimate(f"{line['text']}\n") for line in found["card"])
+        assert 0 < size <= 40
+        assert tokens.estimate(found["text"]) <= 200
