@@ -80,9 +80,7 @@ class _Lookups:
     """The lookups by each end of their paths, the newest first."""
 
     def __init__(self, rows: Iterable[LookupRow]) -> None:
-        self._by_end: defaultdict[str, list[tuple[LookupRow, bool]]] = defaultdict(
-            list
-        )
+        self._by_end: defaultdict[str, list[tuple[LookupRow, bool]]] = defaultdict(list)
         for row in rows:
             for end, is_itself in _ends(row.path):
                 self._by_end[end].append((row, is_itself))

@@ -89,8 +89,10 @@ class TestRecords:
 
         assert ask("make the invoice export retry") == set()
 
-    @pytest.mark.parametrize("name", ["-c", "cmd/", ".shop", "main()"])
-    def test_a_flag_a_folder_or_a_word_is_no_name(self, finish, ask, name):
+    @pytest.mark.parametrize(
+        "name", ["-c", "cmd/", ".shop", "main()", "shop/export.py", "export.py"]
+    )
+    def test_a_flag_a_path_or_a_word_names_nothing_rare(self, finish, ask, name):
         finish(f"Pass {name} to the invoice export", f"It takes {name} now.")
 
         assert ask(f"pass {name} to the invoice export again") == set()

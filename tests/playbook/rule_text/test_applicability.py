@@ -44,7 +44,9 @@ class TestMatch:
 
 
 class TestQuoted:
-    RULE = "When writing Go code, avoid what `nilerr` reports; `go vet ./x` finds it too."
+    RULE = (
+        "When writing Go code, avoid what `nilerr` reports; `go vet ./x` finds it too."
+    )
 
     @pytest.mark.parametrize(
         "task", ["Fix what nilerr reports", "run `go vet ./x` again"]
