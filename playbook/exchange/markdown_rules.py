@@ -2,8 +2,9 @@
 
 A bullet with what is indented below it is one rule, and so are all steps of a numbered
 list, because their order belongs to them. A paragraph is a rule if it tells somebody to do
-something. Code belongs to the rule that ends with a colon above it. Everything else is
-reported as unparsed.
+something. Code belongs to the rule that ends with a colon above it. What a rule needs to
+mean the same alone stands before it: a paragraph that introduces its list, and a heading
+such as "Do not". Everything else is reported as unparsed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ _BULLET = re.compile(r"( {0,3})[-*+][ \t]{1,4}(?=\S)")
 _STEP = re.compile(r"( {0,3})\d{1,3}[.)][ \t]{1,4}(?=\S)")
 _HEADING = re.compile(r"#{1,6}(?:[ \t](?P<name>.*))?")
 # Sections that say when an agent loads the file, and hold no rules.
+# Headings without which a rule below them would say the opposite.
+_WARNING = re.compile(
+    r"\b(?:not|don['\u2019]?t|never|avoid|wrong|bad|forbidden|prohibited|mistakes?|pitfalls?"
+    r"|red flags?|anti-?patterns?)\b",
+    re.IGNORECASE,
+)
+MAX_LEAD = 300  # characters of a heading, or a paragraph, that stands before its rules
 _OCCASION = re.compile(r"when (?:not )?to use\b|use (?:it )?when\b", re.IGNORECASE)
 
 
@@ -84,15 +92,25 @@ def parse(rows: Sequence[str]) -> tuple[list[RuleLine], list[UnparsedLine]]:
     """
     lines: list[RuleLine] = []
     unparsed: list[UnparsedLine] = []
+    lead, section = "", ""  # of the list that a paragraph introduces
     for block in read_blocks(rows):
         if _OCCASION.match(block.section):
             continue
-        if why := _find_obstacle(block):
+        if block.kind is not BlockKind.BULLET or block.section != section:
+            lead, section = "", block.section
+        if block.is_followed_by_list and len(block.text) <= MAX_LEAD:
+            lead = block.text
+        elif why := _find_obstacle(block):
             unparsed.append(UnparsedLine(block.number, block.text, why))
         else:
-            rule = RuleLine("", block.text, section=block.section, number=block.number)
-            lines.append(rule)
+            heading = f"{section}:" if _warns(section) else ""
+            text = " ".join(filter(None, [heading, lead, block.text]))
+            lines.append(RuleLine("", text, section=section, number=block.number))
     return lines, unparsed
+
+
+def _warns(section: str) -> bool:
+    return len(section) <= MAX_LEAD and _WARNING.search(section) is not None
 
 
 def _find_obstacle(block: Block) -> str:

@@ -241,6 +241,21 @@ class TestFilesOfOthers:
         assert {delta.category for delta in deltas} == {"best_practices"}
         assert "best-practices" in deltas[0].payload["tags"]
 
+    def test_what_a_rule_needs_to_mean_the_same_stands_before_it(self, take_in, live):
+        text = (
+            "## Do not\n- Claim that it works.\n\n## Paging\nAlways stop after:\n"
+            "- an empty page\n- page 20\n\nThen:\n\n1. Close it.\n"
+        )
+
+        take_in(folder(x=text), format="skills")
+
+        assert [d.content for d in PlaybookDelta.objects.order_by("pk")] == [
+            "Do not: Claim that it works.",
+            "Always stop after: an empty page",
+            "Always stop after: page 20",
+            "Then:\n\n1. Close it.",
+        ]
+
     def test_each_says_from_where_it_comes(self, deltas):
         assert deltas[1].reason == (
             'Imported from line 22 of "pdf/SKILL.md", section "Best practices".'
