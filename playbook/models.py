@@ -344,6 +344,8 @@ class PlaybookDelta(models.Model):
         VOTE = "vote"
         # It changes no entry: a person corrects a file of the repository.
         CORRECT = "correct"
+        # It changes no entry: a curator deletes the memory `memory_id` softly.
+        FORGET = "forget"
 
     class DeltaStatus(models.TextChoices):
         PENDING = "pending"
@@ -429,6 +431,7 @@ class PlaybookDelta(models.Model):
                         "tag",
                         "vote",
                         "correct",
+                        "forget",
                     ]
                 ),
                 name="delta_operation_known",

@@ -45,7 +45,7 @@ from playbook.models import (
     Support,
     UnattestedVote,
 )
-from playbook.proposals.proposed_change import WRITES_TEXT, Operation
+from playbook.proposals.proposed_change import OUTSIDE, WRITES_TEXT
 from playbook.queries import DeltaQuerySet
 from projects.models import Project
 from search import statistics
@@ -199,10 +199,8 @@ class PlaybookErasure(ErasureHandler):
             )
             if is_purged:
                 erasure.add("entry", ids)
-        corrections = Q(operation=Operation.CORRECT)
-        waiting = set(
-            deltas.pending().exclude(corrections).values_list("pk", flat=True)
-        )
+        outside = Q(operation__in=OUTSIDE)
+        waiting = set(deltas.pending().exclude(outside).values_list("pk", flat=True))
         erasure.add_descendants(
             "playbook_delta", waiting, "proposed from it", is_purged=erasure.cascade
         )
@@ -211,8 +209,8 @@ class PlaybookErasure(ErasureHandler):
         )
         erasure.add("quoting", deltas.values_list("pk", flat=True))
         erasure.add("quoting", of_entries.values_list("pk", flat=True))
-        # A correction quotes what runs showed, and its text is in no entry.
-        is_kept = Q(status__in=[*IN_PLAYBOOK, Status.PENDING]) & ~corrections
+        # The words of what changes no entry are about the runs or the memory alone.
+        is_kept = Q(status__in=[*IN_PLAYBOOK, Status.PENDING]) & ~outside
         erased = deltas.exclude(is_kept)
         erasure.add("delta", erased.values_list("pk", flat=True))
         erasure.add("delta", of_entries.values_list("pk", flat=True))

@@ -2925,7 +2925,16 @@ CutoffEnum = Literal["auto", "none"]
 
 
 DeltaOperationEnum = Literal[
-    "add", "update", "delete", "merge", "deprecate", "restore", "tag", "vote", "correct"
+    "add",
+    "update",
+    "delete",
+    "merge",
+    "deprecate",
+    "restore",
+    "tag",
+    "vote",
+    "correct",
+    "forget",
 ]
 
 
@@ -3620,6 +3629,7 @@ class PlaybookDeltasListQuery(TypedDict):
                 "tag",
                 "vote",
                 "correct",
+                "forget",
             ]
         ]
     ]

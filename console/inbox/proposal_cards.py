@@ -17,11 +17,12 @@ from console.inbox.form_input import describe_refusal
 from console.inbox.unsafe_text import UnsafeView
 from console.text_diff import TextDiff
 from inference import tokens
+from memories.models import Memory
 from playbook.entries.text_limits import MAX_CONTENT
 from playbook.history.operations import SETTABLE_COLUMNS
 from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, format_line
-from playbook.proposals.proposed_change import Operation
+from playbook.proposals.proposed_change import OUTSIDE, Operation
 from playbook.review import rebase
 from playbook.review.available import Permissions
 from playbook.review.rebase import EntryDrift
@@ -89,6 +90,8 @@ class ProposalCard:
             return f"{verb} to {self.delta.category}"
         if self.delta.operation == Operation.CORRECT:
             return f"{verb} {_correction(self.delta).get('file', 'a file')}"
+        if self.delta.operation == Operation.FORGET:
+            return f"{verb} a memory"
         return f"{verb} {entry.label}" if entry else verb
 
     @property
@@ -123,6 +126,11 @@ class ProposalCard:
     @property
     def cause(self) -> str:
         return str(self.delta.payload.get("root_cause") or "")
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it would delete a memory."""
+        return bool(self.delta.operation == Operation.FORGET)
 
     @property
     def run_ids(self) -> list[str]:
@@ -181,7 +189,7 @@ def build_cards(
     """
     targets = _target_entries(deltas, caller)
     drifts = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
-    texts_before = _texts_before(deltas, caller)
+    texts_before = _texts_before(deltas, caller) | _memory_texts(deltas, caller)
     permissions = Permissions(caller)
     return [
         ProposalCard(
@@ -229,7 +237,7 @@ def token_difference(
     """
     if delta.status not in UNDECIDED:
         return 0
-    if delta.operation == Operation.CORRECT:
+    if delta.operation in OUTSIDE:
         return 0
     entry = delta.entry
     freed = sum(other.tokens for other in targets if other)
@@ -253,7 +261,9 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
         said = _correction(delta)
         line, right = str(said.get("line", "")), str(said.get("replacement", ""))
         return text_diff.compare(line, right or line)
-    if delta.operation in REMOVING_OPERATIONS:
+    if delta.operation == Operation.FORGET:
+        current = before or ""
+    if delta.operation in (*REMOVING_OPERATIONS, Operation.FORGET):
         cut = current[: text_diff.MAX_CHARACTERS]
         return TextDiff([DiffPart("removed", cut)], len(current) - len(cut))
     if delta.operation == Operation.RESTORE:
@@ -319,6 +329,16 @@ def _target_entries(
     rows = PlaybookEntry.objects.visible_to(caller).light()
     found: dict[uuid.UUID, PlaybookEntry] = rows.in_bulk(ids)
     return found
+
+
+def _memory_texts(
+    deltas: Iterable[PlaybookDelta], caller: Caller
+) -> dict[uuid.UUID, str]:
+    """Return the text of each memory that a proposal would delete, by the proposal's id."""
+    ids = {d.pk: d.memory_id for d in deltas if d.operation == Operation.FORGET}
+    rows = Memory.objects.visible_to(caller).filter(pk__in=ids.values())
+    texts = dict(rows.values_list("pk", "content")) if ids else {}
+    return {pk: texts[memory_id] for pk, memory_id in ids.items() if memory_id in texts}
 
 
 def _texts_before(

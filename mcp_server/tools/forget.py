@@ -1,13 +1,13 @@
-"""The tool `forget`: delete an own memory softly, or propose to delete a rule."""
+"""The tool `forget`: delete an own memory softly; propose to delete another one, or a rule."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
-from common import errors
 from common.api.serializers import NullIsAbsent
 from common.caller import Role
 from mcp_server.server.tool_call import McpAnswer, McpCall
@@ -17,16 +17,10 @@ from memories.lifecycle import delete
 from memories.lifecycle.ownership import is_own
 from memories.models import Memory
 from playbook.entries.text_limits import MAX_REASON
-from playbook.models import PlaybookEntry
-from playbook.proposals import person_edits, submission
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals import memory_removal, person_edits, submission
 from playbook.proposals.proposed_change import Operation, Producer
 from projects.project_lookup import parse_id
-
-
-class NotOwnMemory(errors.Forbidden):
-    """Another key stored this memory; only a curator may delete it."""
-
-    code = "not_own_memory"
 
 
 class ForgetArguments(NullIsAbsent):
@@ -44,11 +38,18 @@ def run(call: McpCall) -> McpAnswer:
     memory = find_memory(call)
     if memory:
         answer = call.run_once(lambda: forget(call, memory))
-        return McpAnswer(answer, "Forgotten; a person can restore it.")
-    entry = find_rule(call, call.arguments["id"])
-    answer = call.run_once(lambda: propose_removal(call, entry))
-    text = f"A rule is deleted by a person: {answer['status']}, {answer['url']}"
-    return McpAnswer(answer, text)
+    else:
+        entry = find_rule(call, call.arguments["id"])
+        answer = call.run_once(lambda: propose_rule_removal(call, entry))
+    return McpAnswer(answer, describe(answer))
+
+
+def describe(answer: Mapping[str, Any]) -> str:
+    if answer["status"] == "forgotten":
+        return "Forgotten; a person can restore it."
+    return (
+        f"A person decides whether it is deleted: {answer['status']}, {answer['url']}"
+    )
 
 
 def find_memory(call: McpCall) -> Memory | None:
@@ -59,17 +60,17 @@ def find_memory(call: McpCall) -> Memory | None:
 
 
 def forget(call: McpCall, memory: Memory) -> Mapping[str, Any]:
-    caller = call.caller
-    if not is_own(memory, caller) and not caller.may(Role.CURATOR, call.project.pk):
-        url = call.page_url("admin:memories_memory_change", memory.pk)
-        raise NotOwnMemory(
-            f"Another key stored memory {memory.pk}; ask a curator to delete it: {url}"
-        )
-    delete.delete_memory(memory.pk, caller, reason=call.arguments["reason"])
-    return {"id": str(memory.pk), "status": "forgotten"}
+    """Delete the memory if the caller may; else propose it to a curator."""
+    caller, reason = call.caller, call.arguments["reason"]
+    is_curator = caller.may(Role.CURATOR, call.project.pk)
+    if memory.deleted_at or is_curator or is_own(memory, caller):
+        delete.delete_memory(memory.pk, caller, reason=reason)
+        return {"id": str(memory.pk), "status": "forgotten"}
+    delta = memory_removal.propose_removal(memory, caller, reason=reason)
+    return describe_proposal(call, delta, memory.pk)
 
 
-def propose_removal(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:
+def propose_rule_removal(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:
     proposal = person_edits.person_proposal(
         Operation.DELETE,
         {},
@@ -80,15 +81,21 @@ def propose_removal(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:
         producer=Producer.MODEL,
     )
     delta = submission.propose(call.project, [proposal], call.caller)[0]
+    return describe_proposal(call, delta, entry.pk)
+
+
+def describe_proposal(
+    call: McpCall, delta: PlaybookDelta, subject: uuid.UUID
+) -> Mapping[str, Any]:
     url = call.page_url("console:inbox_card", delta.pk)
     status = "rejected" if delta.status == delta.DeltaStatus.REJECTED else "proposed"
-    return {"id": str(entry.pk), "status": status, "url": url}
+    return {"id": str(subject), "status": status, "url": url}
 
 
 TOOL = ServedTool(
     name="forget",
     title="Forget",
-    description="Delete a memory of your own; for a rule, propose it.",
+    description="Delete a memory of your own; of others or a rule: propose it.",
     arguments=ForgetArguments,
     answer=ForgetAnswer,
     run=run,

@@ -10,6 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from common import errors
 from inference.embedding.vector import Vector
+from memories.lifecycle import delete
 from memories.models import Memory
 from playbook.history import votes
 from playbook.history.revision import COUNTERS, Revision
@@ -224,6 +225,17 @@ def _correct(revision: Revision, delta: PlaybookDelta, vector: Vector | None) ->
     """Change no entry: a person corrects the file."""
 
 
+def _forget(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
+    """Delete the memory softly, and change no entry. A deleted memory stays deleted."""
+    rows = Memory.objects.visible_to(revision.caller).filter(pk=delta.memory_id)
+    memory = rows.only("pk").first()
+    if memory is None:
+        raise errors.NotFound(
+            "The memory of this proposal is gone, or hidden from you."
+        )
+    delete.delete_memory(memory.pk, revision.caller, reason=delta.reason)
+
+
 OPERATIONS: dict[
     PlaybookDelta.DeltaOperation,
     Callable[[Revision, PlaybookDelta, Vector | None], None],
@@ -237,6 +249,7 @@ OPERATIONS: dict[
     PlaybookDelta.DeltaOperation.TAG: _tag,
     PlaybookDelta.DeltaOperation.VOTE: _vote,
     PlaybookDelta.DeltaOperation.CORRECT: _correct,
+    PlaybookDelta.DeltaOperation.FORGET: _forget,
 }
 # Operations after which the memory of the delta supports the entry.
 OPERATIONS_WITH_EVIDENCE = {"add", "update", "merge", "vote"}

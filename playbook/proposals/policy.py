@@ -38,7 +38,14 @@ CORRECTS_FILE = (
     "Nothing is written into a repository. Accepted, the project card says it until the file "
     "changes; rejected, it is not proposed again."
 )
-REMOVAL_OPERATIONS = {Operation.DELETE, Operation.DEPRECATE, Operation.MERGE}
+FORGETS_MEMORY = (
+    "Another key stored this memory. Accepted, it is deleted softly; reopen this proposal, or "
+    "restore the memory, to have it back."
+)
+REMOVAL_OPERATIONS = {
+    *(Operation.DELETE, Operation.DEPRECATE, Operation.MERGE),
+    Operation.FORGET,
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,8 @@ def decide(
         return Decision(Status.PENDING, risk, _messages(gates, UNSAFE_GATES))
     if proposal.operation == Operation.CORRECT:
         return Decision(Status.PENDING, risk, CORRECTS_FILE)
+    if proposal.operation == Operation.FORGET:
+        return Decision(Status.PENDING, risk, FORGETS_MEMORY)
     if proposal.origin:
         not_passed = {gate.name for gate in gates if gate.verdict != "pass"}
         reason = f"It was imported, so a person decides. {_messages(gates, not_passed)}"

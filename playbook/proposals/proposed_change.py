@@ -23,6 +23,8 @@ Producer = PlaybookDelta.Producer
 FeedbackSource = Literal["test", "environment", "human", "agent"]
 # Operations that write the text of an entry.
 WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
+# Operations that change no entry: what they are about is elsewhere.
+OUTSIDE = (Operation.CORRECT, Operation.FORGET)
 # The texts of a proposal that its delta stores in the payload.
 PAYLOAD_TEXTS = (
     *("vote", "root_cause", "signature", "origin"),

@@ -8,6 +8,8 @@ from datetime import datetime
 from common.caller import Caller, Role
 from common.db import write
 from inference.embedding.vector import Vector
+from memories.lifecycle import restore
+from memories.models import Memory
 from playbook import delta_vectors
 from playbook.conflicts import (
     conflict_lifecycle,
@@ -19,7 +21,7 @@ from playbook.conflicts.conflict_lifecycle import ConflictState
 from playbook.history.operations import SUPERSEDES
 from playbook.history.revision import lock_playbook
 from playbook.models import Conflict, PlaybookDelta
-from playbook.proposals.proposed_change import Operation
+from playbook.proposals.proposed_change import OUTSIDE, Operation
 from playbook.review import available, delta_review, rebase, revert
 from playbook.review.contradictions import opens_conflicts
 from playbook.review.delta_review import EmbeddedText
@@ -73,7 +75,9 @@ def _reopen(
     playbook, held = delta_review.lock_row(delta)
     delta_review.refuse_other_version(held, version)
     available.require("reopen", held, caller)
-    if held.status in PlaybookDelta.IN_FORCE and held.operation != Operation.CORRECT:
+    if held.status in PlaybookDelta.IN_FORCE and held.operation in OUTSIDE:
+        _bring_memory_back(held, caller)
+    elif held.status in PlaybookDelta.IN_FORCE:
         held = revert.undo_delta(
             held, caller, reason="Decided again.", release_reason=release_reason
         )
@@ -83,6 +87,16 @@ def _reopen(
     delta_vectors.keep(held, vector)
     delta_review.audit(held, caller, "reopen")
     return held
+
+
+def _bring_memory_back(delta: PlaybookDelta, caller: Caller) -> None:
+    """Restore the memory that an accepted proposal deleted, if it is still deleted."""
+    if delta.operation != Operation.FORGET:
+        return
+    rows = Memory.objects.visible_to(caller).filter(pk=delta.memory_id)
+    memory = rows.exclude(deleted_at=None).only("pk").first()
+    if memory:
+        restore.restore_memory(memory.pk, caller)
 
 
 def _restore_proposal(delta: PlaybookDelta) -> None:

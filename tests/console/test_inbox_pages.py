@@ -19,7 +19,7 @@ from memories.models import PossibleDuplicate
 from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
+from playbook.proposals import memory_removal, submission
 from playbook.proposals.proposed_change import Proposal
 from playbook.review import decide
 from projects.models import Membership
@@ -143,6 +143,20 @@ class TestLists:
         assert reverse("admin:ace_acerun_change", args=[run]) in page
         assert "&lt;i&gt;why" in page
         assert "<b>commands" not in page
+
+    def test_it_shows_the_memory_that_an_agent_would_forget(
+        self, curator, project, bob
+    ):
+        draft = Draft(content="The <b>tide</b> turns at noon.", memory_type="learning")
+        memory = write.store(project, draft, bob).memory
+        memory_removal.propose_removal(memory, bob, reason="It is <i>over</i>.")
+
+        page = page_of(curator)
+
+        assert "Forget a memory" in page
+        assert "The &lt;b&gt;tide&lt;/b&gt; turns at noon." in page
+        assert "It is &lt;i&gt;over&lt;/i&gt;." in page
+        assert reverse("admin:memories_memory_change", args=[memory.pk]) in page
 
     def test_it_shows_what_a_lesson_leads_to_and_where_its_words_come_from(
         self, waiting_deltas, curator

@@ -130,12 +130,21 @@ class TestForget:
 
         assert bob_mcp.call("forget", id=own, reason="wrong")["status"] == "forgotten"
 
-    def test_the_memory_of_another_key_stays(self, mcp_of, project, own):
-        text = mcp_of(project).refusal("forget", id=own, reason="wrong")
+    def test_the_memory_of_another_key_becomes_a_proposal(self, mcp_of, project, own):
+        told = mcp_of(project).call("forget", id=own, reason="The tide is over.")
 
-        assert text.startswith("not_own_memory: ")
-        assert f"/admin/memories/memory/{own}/change/" in text
+        delta = PlaybookDelta.objects.get(operation="forget")
+        assert (told["id"], told["status"]) == (own, "proposed")
+        assert told["url"].endswith(f"/admin/inbox/{delta.pk}/")
+        assert (str(delta.memory_id), delta.reason) == (own, "The tide is over.")
+        assert (delta.status, delta.risk) == ("pending", "high")
         assert Memory.objects.get(pk=own).deleted_at is None
+
+    def test_a_second_call_is_no_second_proposal(self, mcp_of, project, own):
+        for _ in range(2):
+            mcp_of(project).call("forget", id=own, reason="wrong")
+
+        assert PlaybookDelta.objects.filter(operation="forget").count() == 1
 
     def test_a_key_of_the_same_user_owns_it(self, mcp_of, project):
         bound = mcp_of(project, user_id="u1")

@@ -17,7 +17,7 @@ from playbook.models import (
     PlaybookEntry,
     Support,
 )
-from playbook.proposals import person_edits
+from playbook.proposals import memory_removal, person_edits
 from playbook.review import decide, revert
 
 API = "/api/v1"
@@ -133,6 +133,25 @@ class TestReview:
 
         learned.entry.refresh_from_db()
         assert learned.entry.status == PlaybookEntry.EntryStatus.DEPRECATED
+
+
+class TestForgetting:
+    """A proposal to delete a memory has no reason left once the memory is purged."""
+
+    @pytest.mark.parametrize("cascade", [False, True])
+    def test_the_proposal_is_withdrawn_and_its_words_go(
+        self, memory, purge, bob, cascade
+    ):
+        delta = memory_removal.propose_removal(memory, bob, reason="Bob is well.")
+
+        purge(cascade=cascade)
+
+        delta.refresh_from_db()
+        assert (delta.status, delta.review_note) == (
+            "rejected",
+            redaction.redact("Its source was purged."),
+        )
+        assert delta.reason == redaction.redact("Bob is well.")
 
 
 class TestCascade:
