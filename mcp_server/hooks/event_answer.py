@@ -32,6 +32,7 @@ from mcp_server.hooks.harnesses.harness import Harness
 from mcp_server.hooks.hook_event import MAX_FILES, EventKind, HookEvent
 from mcp_server.models import Push
 from memories.models import Memory
+from memories.read import exposures as memory_exposures
 from memories.read.recalls import note_recalled
 from playbook.models import Exposure
 from playbook.reading import exposures
@@ -187,16 +188,19 @@ def _write(
 
 
 def _note_given(project: Project, lines: Sequence[GivenLine], caller: Caller) -> None:
-    """Record the rules, which the next finished task is credited with, and the memories."""
+    """Record the rules and memories, which the next finished task is credited with."""
+    agent_id = exposures.resolve_agent(caller, "")
     exposures.record(
         project,
         dict.fromkeys(_ids(lines, Push.PushKind.RULE)),
         caller,
         source=Exposure.ExposureSource.CONTEXT,
-        agent_id=exposures.resolve_agent(caller, ""),
+        agent_id=agent_id,
     )
-    memories = Memory.objects.visible_to(caller).light()
-    note_recalled(memories.in_bulk(_ids(lines, Push.PushKind.MEMORY)).values())
+    rows = Memory.objects.visible_to(caller).light()
+    memories = rows.in_bulk(_ids(lines, Push.PushKind.MEMORY))
+    memory_exposures.record(project, memories, caller, agent_id=agent_id)
+    note_recalled(memories.values())
 
 
 def _ids(lines: Sequence[GivenLine], kind: Push.PushKind) -> list[uuid.UUID]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import (
     Count,
@@ -25,10 +26,17 @@ from ace.models import ObservedRepair
 from common.caller import Caller
 from mcp_server.hooks.pushes import digest
 from mcp_server.models import Push
+from memories.models import MemoryExposure
 from memories.read.exposures import CREDIT_WINDOW
 from playbook.models import Exposure
 from projects.models import Project
 
+# What tasks are credited with: the kind of its pushes, its exposures, and their subject.
+CREDITED = (
+    (Push.PushKind.RULE, Exposure, "entry_id"),
+    (Push.PushKind.MEMORY, MemoryExposure, "memory_id"),
+)
+UNTIL = ExpressionWrapper(F("at") + Value(CREDIT_WINDOW), DateTimeField())
 MAX_FIXES = 2_000  # fixes of one week that are looked up, the newest first
 
 
@@ -36,8 +44,8 @@ MAX_FIXES = 2_000  # fixes of one week that are looked up, the newest first
 class PushUse:
     """The lines that hooks gave, the sessions and tokens, and how the lines were used.
 
-    Rules and fixes are measured. A rule is followed if the next finished task cites it or
-    uses what it names, a fix if its session then used the same cure.
+    Rules, memories and fixes are measured. A rule or memory is followed if the next finished
+    task cites it or uses what it names, a fix if its session then used the same cure.
     """
 
     lines: int
@@ -57,8 +65,8 @@ class PushUse:
         return (
             f"Hooks pushed {_count(self.lines, 'line')} in "
             f"{_count(self.sessions, 'session')}, {self.tokens_per_session:,} tokens a "
-            f"session. Of {self.measured:,} rules and fixes, {self.followed:,} were "
-            f"followed, {self.ignored:,} ignored, and {unknown:,} are not known yet."
+            f"session. Of {self.measured:,} rules, memories and fixes, {self.followed:,} "
+            f"were followed, {self.ignored:,} ignored, and {unknown:,} are not known yet."
         )
 
 
@@ -76,32 +84,30 @@ def count(project: Project, start: datetime, end: datetime, caller: Caller) -> P
     )
     if not total["lines"]:
         return NOTHING_PUSHED
-    rules = rows.filter(kind=Push.PushKind.RULE)
     fixes = rows.filter(kind=Push.PushKind.FIX)
     followed, ignored = _count_fixes(fixes, project, caller)
-    return PushUse(
-        **total,
-        measured=rules.count() + fixes.count(),
-        followed=followed + _with_exposure(rules, is_used=True).count(),
-        ignored=ignored + _with_exposure(rules, is_used=False).count(),
-    )
+    measured = fixes.count()
+    for kind, exposures, subject in CREDITED:
+        pushes = rows.filter(kind=kind)
+        credited = _credited_rows(exposures.objects.filter(project=project), subject)
+        used = credited.exclude(used_as="")
+        pushes = pushes.annotate(until=UNTIL)
+        measured += pushes.count()
+        followed += pushes.filter(Exists(used)).count()
+        ignored += pushes.filter(Exists(credited) & ~Exists(used)).count()
+    return PushUse(**total, measured=measured, followed=followed, ignored=ignored)
 
 
-def _with_exposure(rules: QuerySet[Push], *, is_used: bool) -> QuerySet[Push]:
-    """Select the pushes of rules that a task was credited with, by whether it used them."""
-    until = ExpressionWrapper(F("at") + Value(CREDIT_WINDOW), DateTimeField())
-    credited = Exposure.objects.filter(
-        entry_id=Cast(OuterRef("subject"), UUIDField()),
+def _credited_rows(exposures: QuerySet[Any], subject: str) -> QuerySet[Any]:
+    """Select the exposures of a push that a task was credited with."""
+    about = {subject: Cast(OuterRef("subject"), UUIDField())}
+    return exposures.filter(
+        **about,
         key_id=OuterRef("key_id"),
         at__gte=OuterRef("at"),
         at__lt=OuterRef("until"),
         run_id__isnull=False,
     ).order_by()
-    used = credited.exclude(used_as="")
-    rows = rules.annotate(until=until)
-    if is_used:
-        return rows.filter(Exists(used))
-    return rows.filter(Exists(credited) & ~Exists(used))
 
 
 def _count_fixes(

@@ -7,6 +7,10 @@ import pytest
 from console import weeks
 from mcp_server.hooks import push_use
 from mcp_server.hooks.push_use import NOTHING_PUSHED
+from memories.models import MemoryExposure
+from memories.read import exposures
+from memories.store import write
+from memories.store.drafts import Draft
 from tests.ace.fixes.conftest import CURED, ERROR, FAILED, bash
 from tests.mcp_server.hooks.conftest import failed, started
 
@@ -64,6 +68,59 @@ def test_a_rule_is_followed_if_the_next_task_runs_what_it_names(
     complete(bob_api, [bash(command)], session_id="s1")
 
     assert (use().followed, use().ignored) == (followed, ignored)
+
+
+class TestMemories:
+    """A memory that a hook gives is an exposure like one of a task's context."""
+
+    @pytest.fixture
+    def memory(self, project, alice):
+        text = "The gateway is busy after a deploy: run `make wait`."
+        draft = Draft(content=text, memory_type="learning", lessons=text)
+        return write.store(project, draft, alice).memory
+
+    @pytest.mark.parametrize(
+        ("command", "used_as", "followed", "ignored"),
+        [("make wait", "command", 1, 0), ("make", "", 0, 1)],
+    )
+    def test_it_is_followed_if_the_next_task_runs_what_it_names(
+        self, memory, complete, hook, bob_api, use, command, used_as, followed, ignored
+    ):
+        hook(bob_api, **started("s1"))
+        before = use()
+
+        run = complete(bob_api, [bash(command)], session_id="s1")
+
+        exposure = MemoryExposure.objects.get(memory=memory)
+        assert (str(exposure.run_id), exposure.used_as) == (run["run_id"], used_as)
+        assert (before.measured, before.followed, before.ignored) == (1, 0, 0)
+        after = use()
+        assert (after.measured, after.followed, after.ignored) == (1, followed, ignored)
+
+    def test_what_is_given_twice_is_credited_once(
+        self, memory, complete, hook, bob_api
+    ):
+        hook(bob_api, **started("s1"))
+        hook(bob_api, **started("s2"))
+
+        first = complete(bob_api, [bash("make wait")], session_id="s1")
+        complete(bob_api, [bash("make wait")], session_id="s2")
+
+        exposure = MemoryExposure.objects.get(memory=memory)
+        assert str(exposure.run_id) == first["run_id"]
+
+    def test_what_the_session_has_already_is_no_second_exposure(
+        self, memory, hook, bob_api
+    ):
+        hook(bob_api, **started("s1"))
+        hook(bob_api, **started("s1"))
+
+        assert MemoryExposure.objects.filter(memory=memory).count() == 1
+
+    def test_its_page_lists_it(self, memory, hook, bob_api):
+        hook(bob_api, **started("s1"))
+
+        assert exposures.count_use(memory).times_given == 1
 
 
 def test_charlie_counts_nothing(complete, hook, bob_api, use, charlie):
