@@ -59,6 +59,13 @@ class Caller:
         own = self.role_in(project_id)
         return own is not None and own >= role
 
+    @property
+    def only_project(self) -> uuid.UUID | None:
+        """Return the project of a caller that reads exactly one."""
+        if self.everywhere or len(self.roles) != 1:
+            return None
+        return next(iter(self.roles))
+
     def require(self, role: Role, project_id: uuid.UUID) -> None:
         """Refuse with 404 if the caller cannot see the project, with 403 if its role is low."""
         if self.role_in(project_id) is None:

@@ -28,9 +28,7 @@ class HookProjectView(ProjectView):
     """A view whose project is the one of the key, unless the request names another."""
 
     def project_of(self, data: Mapping[str, Any]) -> Project:
-        named = data.get("project_id")
-        if not named and len(self.caller.roles) == 1 and not self.caller.everywhere:
-            (named,) = self.caller.roles
+        named = data.get("project_id") or self.caller.only_project
         return self.project({**data, "project_id": named}, Role.VIEWER)
 
 

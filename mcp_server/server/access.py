@@ -65,12 +65,10 @@ def find(request: HttpRequest) -> ProjectAccess:
 
 def _named_project(request: HttpRequest, caller: Caller) -> str:
     match = request.resolver_match
-    named = str(match.kwargs.get("project", "")) if match else ""
-    if named:
-        return named
-    if len(caller.roles) != 1 or caller.everywhere:
+    named = match.kwargs.get("project") if match else None
+    if not (named or caller.only_project):
         raise ProjectUnnamed
-    return str(next(iter(caller.roles)))
+    return str(named or caller.only_project)
 
 
 def access_of(request: Any) -> ProjectAccess:
