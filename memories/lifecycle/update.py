@@ -53,18 +53,24 @@ MUTABLE = [
 
 
 def update_memory(
-    memory: Memory, changes: Mapping[str, Any], caller: Caller, version: int | None
+    memory: Memory,
+    changes: Mapping[str, Any],
+    caller: Caller,
+    version: int | None,
+    *,
+    min_length: int | None = None,
 ) -> Memory:
     """Change fields of a memory.
 
     A changed text is hashed, indexed, embedded and compared anew. `tags` replaces all tags.
     `metadata` is merged into the old metadata, at the top level only. `drafts.read_nulls`
-    says what None means; for example, `expires_at: None` removes the expiry.
+    says what None means; for example, `expires_at: None` removes the expiry. `min_length`
+    is that of `Draft`.
     """
     caller.require(Role.WRITER, memory.project_id)
     refuse_immutable(changes)
     changes = drafts.read_nulls(changes)
-    masked = _guard_changes(memory, changes)
+    masked = _guard_changes(memory, changes, min_length)
     changed = copy(memory)
     for name in drafts.SEARCHED_FIELDS & masked.keys():
         setattr(changed, name, masked[name])
@@ -84,7 +90,9 @@ def refuse_immutable(names: Iterable[str]) -> None:
         )
 
 
-def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _guard_changes(
+    memory: Memory, changes: Mapping[str, Any], min_length: int | None
+) -> dict[str, Any]:
     """Apply the project's rules on secrets and length to the changed fields only.
 
     A secret in an unchanged field does not prevent changes of other fields.
@@ -94,7 +102,12 @@ def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]
     names = [
         name for name in drafts.TEXT_FIELDS + drafts.JSON_FIELDS if name in changed
     ]
-    draft = Draft(content="", kind=memory.kind, agent_id=memory.agent_id)
+    draft = Draft(
+        content="",
+        kind=memory.kind,
+        agent_id=memory.agent_id,
+        min_length=min_length,
+    )
     draft = replace(draft, **{name: changed[name] for name in names})
     if "tags" in changed:
         draft = replace(draft, tags=tuple(changed["tags"]))
