@@ -112,7 +112,8 @@ class ProblemMiddleware:
         response = self.get_response(request)
         if not request.path_info.startswith(PREFIX) or response.status_code < 400:
             return response
-        if response.get("Content-Type", "").startswith(problem.MEDIA_TYPE):
+        is_problem = isinstance(response, problem.ProblemResponse)
+        if is_problem or response.get("Content-Type", "") == problem.MEDIA_TYPE:
             return response
         return self.to_problem(response, request)
 

@@ -1,0 +1,119 @@
+"""The filters of mem0: conditions on fields, joined by AND, OR and NOT.
+
+A filter that is not understood is refused, because a filter that is left out would give
+more than was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+from typing import Any, Literal, get_args
+
+from django.db.models import Q
+
+from common.caller import Caller
+from mcp_server.mem0 import entities, field_conditions
+from mcp_server.mem0.field_conditions import NOBODY, FieldCondition
+from mcp_server.mem0.refusals import UnsupportedFilter
+
+Operator = Literal["AND", "OR", "NOT"]
+OPERATORS = get_args(Operator)
+MAX_CONDITIONS, MAX_DEPTH = 100, 10
+
+
+@dataclass(frozen=True)
+class FilterGroup:
+    """Conditions of which all, one or none must hold."""
+
+    operator: Operator
+    parts: Sequence[Node]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of entities that a part names; what is excluded is not named."""
+        if self.operator == "NOT":
+            return NOBODY
+        return NOBODY.union(*(part.kinds for part in self.parts))
+
+    @property
+    def sure_kinds(self) -> frozenset[str]:
+        """The kinds of entities that the filter names for every memory that matches."""
+        every = [part.sure_kinds for part in self.parts]
+        if self.operator == "NOT" or not every:
+            return NOBODY
+        join = NOBODY.union if self.operator == "AND" else every[0].intersection
+        return join(*every)
+
+
+Node = FieldCondition | FilterGroup
+
+
+def parse(value: Any) -> FilterGroup:
+    """Read the filters of a request; raise UnsupportedFilter for one that is none."""
+    return _Parser().group(value, depth=1)
+
+
+def build_query(node: Node, caller: Caller, done: frozenset[str] = NOBODY) -> Q:
+    """Return the condition of the memories that match.
+
+    Memories of a user, a run or an app match only if the filter names it, in each branch of
+    an OR by itself; see `entities.query_default`. `done` are the kinds for which another
+    part of the filter sees to that.
+    """
+    open_kinds = entities.PRIVATE - done
+    if isinstance(node, FieldCondition):
+        return node.query & _query_default(open_kinds - node.kinds, caller)
+    if node.operator == "OR":
+        return reduce(or_, (build_query(part, caller, done) for part in node.parts))
+    if node.operator == "NOT":
+        parts = (build_query(part, caller, entities.PRIVATE) for part in node.parts)
+        return ~reduce(or_, parts) & _query_default(open_kinds, caller)
+    query = _query_default(open_kinds - node.kinds, caller)
+    for place, part in enumerate(node.parts):
+        others = [*node.parts[:place], *node.parts[place + 1 :]]
+        sure = done.union(*(other.sure_kinds for other in others))
+        query &= build_query(part, caller, entities.PRIVATE - (part.kinds - sure))
+    return query
+
+
+def _query_default(kinds: frozenset[str], caller: Caller) -> Q:
+    queries = (entities.query_default(kind, caller) for kind in sorted(kinds))
+    return reduce(and_, queries, Q())
+
+
+class _Parser:
+    """Reads one filter and counts its conditions."""
+
+    def __init__(self) -> None:
+        self.conditions = 0
+
+    def group(self, value: Any, depth: int) -> FilterGroup:
+        if not isinstance(value, dict):
+            raise UnsupportedFilter("A filter is an object of conditions.")
+        if depth > MAX_DEPTH:
+            raise UnsupportedFilter(f"Filters are nested at most {MAX_DEPTH} deep.")
+        return FilterGroup("AND", list(self.parts(value, depth)))
+
+    def parts(self, value: dict[str, Any], depth: int) -> Iterator[Node]:
+        for name, wanted in value.items():
+            if name in OPERATORS:
+                yield self.join(name, wanted, depth)
+                continue
+            for condition in field_conditions.read(name, wanted):
+                self.count()
+                yield condition
+
+    def join(self, operator: Any, wanted: Any, depth: int) -> FilterGroup:
+        alone = operator == "NOT" and isinstance(wanted, dict)
+        parts = [wanted] if alone else wanted
+        if not isinstance(parts, list) or not parts:
+            raise UnsupportedFilter(f"{operator} has a list of filters, and not none.")
+        return FilterGroup(operator, [self.group(part, depth + 1) for part in parts])
+
+    def count(self) -> None:
+        self.conditions += 1
+        if self.conditions > MAX_CONDITIONS:
+            raise UnsupportedFilter(f"Send at most {MAX_CONDITIONS} conditions.")
