@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -12,9 +12,11 @@ import structlog
 from ace.fixes import lookup
 from common import errors
 from common.caller import Caller, Role
+from common.ids import uuid7
 from common.text.memory_fence import fence
 from conversations.sessions import lifecycle
 from conversations.sessions.lifecycle import SessionDraft
+from conversations.sessions.lookup import look_up
 from inference import tokens
 from mcp_server.hooks import (
     branch_files,
@@ -67,15 +69,23 @@ def handle(
     *,
     named: str = "",
     server: str = "",
+    opens_session: bool = False,
 ) -> HookAnswer:
-    """Like `answer`; `named` is the event if the payload lacks it, `server` our address."""
+    """Like `answer`; `named` is the event if the payload lacks it, `server` our address.
+
+    With `opens_session`, the first prompt of a session whose start did not come starts it.
+    """
     caller.require(Role.VIEWER, project.pk)
     known = registry.find_harness(harness)
     event = registry.read_event(known, payload, named)
     hook_counts.count(project, known.name, event.kind, caller)
+    if event.kind in known.unread:
+        return HookAnswer({})
     if event.kind in (EventKind.SESSION_START, EventKind.SUBAGENT_START):
         return _start(caller, project, known, event, server)
     if event.kind is EventKind.PROMPT:
+        if opens_session and _is_unknown(project, event, caller):
+            return _start_with_prompt(caller, project, known, event, server)
         return _prompt(caller, project, known, event)
     if event.kind in (EventKind.TOOL, EventKind.TOOL_FAILED):
         return _fix(caller, project, known, event)
@@ -90,6 +100,9 @@ def _start(
     caller: Caller, project: Project, harness: Harness, event: HookEvent, server: str
 ) -> HookAnswer:
     is_subagent = event.kind is EventKind.SUBAGENT_START
+    if is_subagent and not event.subagent:
+        # Copilot CLI does not name it; each has a context of its own all the same.
+        event = replace(event, subagent=str(uuid7()))
     if not is_subagent:
         _open_session(project, event, caller, harness.name)
         if event.source in RESTARTS:
@@ -110,20 +123,52 @@ def _start(
     )
 
 
-def _prompt(
-    caller: Caller, project: Project, harness: Harness, event: HookEvent
+def _is_unknown(project: Project, event: HookEvent, caller: Caller) -> bool:
+    """Whether nothing is known of a session yet: neither its start nor what it was given."""
+    if not event.session or pushes.find_given(project, event, caller):
+        return False
+    return look_up(project, event.session, caller, user_id=caller.user_id) is None
+
+
+def _start_with_prompt(
+    caller: Caller, project: Project, harness: Harness, event: HookEvent, server: str
 ) -> HookAnswer:
-    if not (project.options.hooks.prompt and event.prompt):
-        return HookAnswer({})
+    """Give what is about the prompt first, then what a session starts with."""
+    _open_session(project, event, caller, harness.name)
+    sections = _find_for_prompt(project, event, caller)
+    if project.options.hooks.session_start:
+        sections += session_start.find(project, event, caller, server=server)
     return _give(
         caller,
         project,
         harness,
         event,
-        prompt.find(project, event, caller),
+        sections,
+        opening=session_start.OPENING,
+        limit=session_start.MAX_TOKENS,
+    )
+
+
+def _prompt(
+    caller: Caller, project: Project, harness: Harness, event: HookEvent
+) -> HookAnswer:
+    return _give(
+        caller,
+        project,
+        harness,
+        event,
+        _find_for_prompt(project, event, caller),
         opening=prompt.OPENING,
         limit=prompt.MAX_TOKENS,
     )
+
+
+def _find_for_prompt(
+    project: Project, event: HookEvent, caller: Caller
+) -> list[Section]:
+    if not (project.options.hooks.prompt and event.prompt):
+        return []
+    return prompt.find(project, event, caller)
 
 
 def _fix(
@@ -155,14 +200,18 @@ def _give(
     opening: str = "",
     limit: int,
 ) -> HookAnswer:
-    """Give the lines that the session does not have yet, within `limit` tokens."""
+    """Give the lines that the session does not have yet, within `limit` tokens.
+
+    A line that stands in two sections is given in the first.
+    """
     if not any(each.lines for each in sections):
         return HookAnswer({})
     had = pushes.find_given(project, event, caller)
-    wanted = [
-        Section(each.heading, pushes.leave_out(each.lines, had), each.tokens)
-        for each in sections
-    ]
+    wanted = []
+    for each in sections:
+        lines = pushes.leave_out(each.lines, had)
+        had |= {(line.kind, line.subject) for line in lines}
+        wanted.append(Section(each.heading, lines, each.tokens))
     room = limit - FENCE_TOKENS - tokens.estimate(f"{opening}\n" if opening else "")
     chosen = given_line.fit(wanted, room)
     new = pushes.record(

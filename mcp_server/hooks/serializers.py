@@ -21,6 +21,12 @@ class HookQuery(serializers.Serializer[Any]):
         help_text="The event, for a harness whose JSON does not name it: "
         f"{', '.join(kind for kind in EventKind)}, or the harness's own name.",
     )
+    opens_session = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Whether the first prompt of a session starts it, for a harness that "
+        "calls no hook at the start.",
+    )
 
 
 class StatusQuery(InProject):

@@ -75,6 +75,7 @@ class HookView(HookProjectView):
             harness,
             payload,
             named=data["event"],
+            opens_session=data["opens_session"],
             server=request.build_absolute_uri("/"),
         )
         headers = {GIVEN_FILES: json.dumps(given.files)} if given.files else None

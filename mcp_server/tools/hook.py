@@ -18,6 +18,7 @@ class HookArguments(NullIsAbsent):
     harness = serializers.CharField(max_length=40)
     event = serializers.CharField(max_length=40, default="", allow_blank=True)
     payload = serializers.DictField()
+    opens_session = serializers.BooleanField(default=False)
 
 
 class HookOutput(serializers.Serializer[Any]):
@@ -35,6 +36,7 @@ def run(call: McpCall) -> McpAnswer:
         data["harness"],
         data["payload"],
         named=data["event"],
+        opens_session=data["opens_session"],
         server=call.request.build_absolute_uri("/"),
     )
     return McpAnswer(given.body, compact_json(given.body))

@@ -2,7 +2,7 @@
 
 A hook that is registered under a name such as `sessionStart` gets fields in camel case and
 no name of its event; `am` says it. One registered as `SessionStart` gets what Claude Code
-gets.
+gets. The answer to a prompt is dropped, whether it comes from a command or by HTTP.
 """
 
 from __future__ import annotations
@@ -82,4 +82,4 @@ def write(event: HookEvent, text: str) -> dict[str, Any]:
     return {"additionalContext": text}
 
 
-HARNESS = Harness("copilot", KINDS, find_name, read, write)
+HARNESS = Harness("copilot", KINDS, find_name, read, write, unread=[EventKind.PROMPT])

@@ -7,6 +7,7 @@ import pytest
 from common.text.memory_fence import OPEN
 from inference import tokens
 from mcp_server.hooks import prompt as prompts
+from mcp_server.models import Push
 from memories.store import write
 from memories.store.drafts import Draft
 from tests.mcp_server.hooks.conftest import started, text_of
@@ -67,6 +68,14 @@ def test_what_the_session_has_is_not_said_again(hook, bob_api, rule):
     assert hook(bob_api, **asked()) == {}
     assert hook(bob_api, **asked(session="s8"))
     assert hook(bob_api, **asked(session="s8")) == {}
+
+
+def test_copilot_is_given_nothing_as_it_drops_the_answer(hook, bob_api, rule):
+    rule()
+    event = {"sessionId": "s9", "prompt": PROMPT, "am": {"event": "prompt"}}
+
+    assert hook(bob_api, "copilot", **event) == {}
+    assert not Push.objects.exists()
 
 
 def test_after_a_compaction_it_may_be_said_again(hook, bob_api, rule):

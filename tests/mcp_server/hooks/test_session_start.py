@@ -159,6 +159,17 @@ class TestOnce:
         assert RULE in text_of(answer)
         assert answer["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
 
+    def test_each_subagent_without_a_name_has_a_context_of_its_own(
+        self, hook, bob_api, rule
+    ):
+        rule()
+        event = {"sessionId": "s9", "agentName": "explore"}
+        query = "?event=subagent-start"
+
+        for _ in range(2):
+            answer = hook(bob_api, "copilot", query=query, **event)
+            assert RULE in answer["additionalContext"]
+
     def test_what_is_given_is_remembered_with_its_event_and_tokens(
         self, hook, bob_api, rule
     ):
@@ -169,6 +180,74 @@ class TestOnce:
         assert (push.kind, push.event) == ("rule", "session-start")
         assert push.subject == str(entry.pk)
         assert 0 < push.tokens < tokens.estimate(text)
+
+
+class TestFirstPrompt:
+    """A harness that calls no hook at the start has its first prompt start the session."""
+
+    PROMPT = "Draw a green bird above the quiet harbour"
+
+    def ask(self, hook, api, prompt=PROMPT, session="s9", query="?opens_session=true"):
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": session}
+        return hook(api, query=query, **event, prompt=prompt)
+
+    def test_it_is_given_what_a_session_starts_with(self, hook, bob_api, rule, lesson):
+        rule()
+        lesson()
+
+        answer = self.ask(hook, bob_api)
+
+        assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+        assert RULE in text_of(answer)
+        assert LESSON in text_of(answer)
+        assert Session.objects.get().key == "s9"
+
+    def test_the_second_prompt_is_given_nothing(self, hook, bob_api, rule):
+        rule()
+        self.ask(hook, bob_api)
+        rule("Name each branch after its issue.")
+
+        assert self.ask(hook, bob_api) == {}
+
+    def test_a_session_whose_start_came_is_not_started_again(self, hook, bob_api, rule):
+        hook(bob_api, **started())
+        rule()
+
+        assert self.ask(hook, bob_api) == {}
+
+    def test_what_is_about_the_prompt_comes_first_and_once(self, hook, bob_api, rule):
+        for number in range(40):
+            rule(f"Rule {number}: when the {number}. ledger closes, count it twice.")
+        rule("Retry the invoice export once when the gateway answers busy.")
+
+        prompt = "Retry the invoice export when the gateway answers busy"
+        text = text_of(self.ask(hook, bob_api, prompt))
+
+        assert text.count("Retry the invoice export once") == 1
+        assert text.index("Retry the invoice") < text.index("ledger closes")
+        assert tokens.estimate(text) <= 1_200
+
+    def test_a_viewer_s_key_gets_it_once(self, hook, client_of, project, rule):
+        rule()
+        viewer = client_of(project, role=Role.VIEWER)
+
+        assert RULE in text_of(self.ask(hook, viewer))
+        assert self.ask(hook, viewer) == {}
+
+    def test_without_a_session_or_the_wish_it_is_given_nothing(
+        self, hook, bob_api, rule
+    ):
+        rule()
+
+        assert self.ask(hook, bob_api, session="") == {}
+        assert self.ask(hook, bob_api, query="") == {}
+
+    def test_the_switch_of_the_start_holds(self, hook, bob_api, project, rule):
+        rule()
+        project.settings = {"hooks": {"session_start": False}}
+        project.save()
+
+        assert self.ask(hook, bob_api) == {}
 
 
 class TestSession:
