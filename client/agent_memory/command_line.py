@@ -26,9 +26,10 @@ from agent_memory import connect as connecting
 from agent_memory.connect import DEFAULT_SERVER, ConnectionWish
 from agent_memory.connections import Connection, NotPossible
 from agent_memory.errors import Unreachable, VersionWarning
-from agent_memory.harnesses import BY_NAME
+from agent_memory.harnesses import BY_NAME, Program
 from agent_memory.output import errors, report_errors, say
 from agent_memory.places import this_machine
+from agent_memory.scriptless import ProjectAddress
 from agent_memory.version import VERSION
 
 app = typer.Typer(
@@ -118,6 +119,12 @@ def connect(
             "--print", metavar="HARNESS", help="Print its settings, and write nothing."
         ),
     ] = "",
+    scriptless: Annotated[
+        bool,
+        typer.Option(
+            help="With --print: settings for a machine without `am`, which call the service."
+        ),
+    ] = False,
     remove: Annotated[
         bool, typer.Option(help="Take out what `am connect` put in.")
     ] = False,
@@ -126,8 +133,17 @@ def connect(
 ) -> None:
     """Connect this folder's project to the coding agents of this machine."""
     with report_errors(as_json=as_json):
-        if print_only:
-            _print_settings(print_only, folder)
+        if scriptless and not print_only:
+            raise NotPossible(
+                "--scriptless goes with --print HARNESS: on a machine with `am`, a plain "
+                "`am connect` does more."
+            )
+        if print_only and scriptless:
+            name = project or connecting.name_project(folder)
+            url = (server or DEFAULT_SERVER).rstrip("/")
+            _print_settings(print_only, folder, ProjectAddress(url, name))
+        elif print_only:
+            _print_settings(print_only, folder, connecting.this_program())
         elif remove:
             place = connecting.root_of(folder) / path if path else folder
             _disconnect(place, path, yes=yes or as_json, as_json=as_json)
@@ -151,16 +167,14 @@ def connect(
             )
 
 
-def _print_settings(name: str, folder: Path) -> None:
+def _print_settings(name: str, folder: Path, source: Program | ProjectAddress) -> None:
     [harness] = connecting.choose_harnesses([name], this_machine())
-    target = settings_edit.Target(
-        this_machine(),
-        connecting.root_of(folder),
-        "",
-        connecting.this_program(),
-    )
-    for text in settings_edit.describe(harness, target):
-        say(text)
+    root = connecting.root_of(folder)
+    files = settings_edit.render_files(harness, this_machine(), root, source)
+    for path, text in files.items():
+        say(f"# {path}\n{text}")
+    if isinstance(source, ProjectAddress) and not harness.has_remote_hooks:
+        say(f"# The hooks of {harness.title} only run commands: `am connect`")
 
 
 def _ask_workspace(root: Path, *, yes: bool) -> str:

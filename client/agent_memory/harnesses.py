@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent_memory import scriptless
 from agent_memory.places import Machine
+from agent_memory.scriptless import KEY_VARIABLE, SERVER, TIMEOUT, ProjectAddress
 
-SERVER = "agent-memory"  # the name of the MCP server in every harness
-TIMEOUT = 3  # seconds that a harness gives a hook; `am hook` itself ends within one
 # Runs the file that follows it as a hook. A harness reads exit code 2, with which Python ends
 # if a file is missing, as "block what the user asked": here every error ends with 0. It has
 # no quote and no percent sign, so that each shell takes it as it is.
@@ -169,15 +169,11 @@ def write_list(program: Program) -> dict[str, Any]:
     return {"type": "local", "command": [*program.words, "mcp"], "enabled": True}
 
 
-# OpenCode has no hooks in its settings; a plugin is a module that it loads by itself.
-PLUGIN = """\
+# OpenCode has no hooks in its settings; a plugin is a module that it loads by itself. Its
+# function `hook` runs `am`, or calls the service.
+RUN_AM = """\
 // Written by `am connect`, and removed by `am connect --remove`.
 const AM = %s;
-const EVENTS = {
-  "session.created": "session-start",
-  "session.idle": "stop",
-  "session.deleted": "session-end",
-};
 
 async function hook(event, payload) {
   try {
@@ -189,6 +185,30 @@ async function hook(event, payload) {
     return ""; // am writes its own log
   }
 }
+"""
+CALL_SERVICE = """\
+const HOOK = %s;
+const KEY = process.env.%s;
+
+async function hook(event, payload) {
+  try {
+    const answer = await fetch(HOOK + "&event=" + event, {
+      method: "POST", body: JSON.stringify(payload), signal: AbortSignal.timeout(%d),
+      headers: { "Authorization": "Bearer " + KEY, "Content-Type": "application/json" },
+    });
+    return (await answer.json()).additionalContext ?? "";
+  } catch (error) {
+    return ""; // the agent goes on without it
+  }
+}
+"""
+PLUGIN = """\
+%s
+const EVENTS = {
+  "session.created": "session-start",
+  "session.idle": "stop",
+  "session.deleted": "session-end",
+};
 
 export const AgentMemory = async ({ directory }) => {
   const waiting = new Map(); // texts for the next message of a session
@@ -222,7 +242,11 @@ export const AgentMemory = async ({ directory }) => {
 
 @dataclass(frozen=True)
 class CodingAgent:
-    """A coding agent; `events` maps its events to ours, and `matchers` to their tools."""
+    """A coding agent; `events` maps its events to ours, and `matchers` to their tools.
+
+    The `remote` forms call a service without a program of ours. A harness whose hooks can
+    only run commands has no `remote_hook`; the plugin of OpenCode needs none.
+    """
 
     name: str
     title: str
@@ -230,7 +254,9 @@ class CodingAgent:
     mcp_file: SettingsFile
     mcp_keys: tuple[str, ...]
     mcp_value: Callable[[Program], dict[str, Any]]
+    remote_mcp: Callable[[ProjectAddress], dict[str, Any]]
     hook_file: SettingsFile
+    remote_hook: Callable[[ProjectAddress, str], dict[str, Any] | None] | None = None
     events: Mapping[str, str] = field(default_factory=dict)
     hook_value: Callable[[Program, CodingAgent, str], dict[str, Any]] = write_group
     hook_head: Mapping[str, Any] = field(
@@ -241,6 +267,9 @@ class CodingAgent:
     timeout_unit: int = 1  # of a second
     transcripts: str = ""  # where its sessions are: a pattern below the home
     note: str = ""  # what the person has to do once
+    remote_note: str = (
+        ""  # what is otherwise if the harness calls the service by itself
+    )
 
     def is_installed(self, machine: Machine) -> bool:
         """Whether its program is on the PATH, or it has left its folder in the home."""
@@ -251,30 +280,48 @@ class CodingAgent:
             is_own and folder.is_dir()
         )
 
-    def mcp_entry(self, program: Program) -> Entry:
-        return Entry(self.mcp_keys, self.mcp_value(program))
+    @property
+    def has_remote_hooks(self) -> bool:
+        return self.remote_hook is not None or not self.events
 
-    def hook_entries(self, program: Program) -> list[Entry]:
+    def mcp_entry(self, source: Program | ProjectAddress) -> Entry:
+        if isinstance(source, ProjectAddress):
+            return Entry(self.mcp_keys, self.remote_mcp(source))
+        return Entry(self.mcp_keys, self.mcp_value(source))
+
+    def hook_entries(self, source: Program | ProjectAddress) -> list[Entry]:
         """The hooks, the same for all projects: a connection that only reads is known later."""
         return [
             Entry(
-                ("hooks", theirs),
-                {**self._matcher(theirs), **self.hook_value(program, self, ours)},
-                is_element=True,
+                ("hooks", theirs), {**self._matcher(theirs), **value}, is_element=True
             )
             for theirs, ours in self.events.items()
+            if (value := self._write_hook(source, ours))
         ]
+
+    def _write_hook(
+        self, source: Program | ProjectAddress, event: str
+    ) -> dict[str, Any] | None:
+        if not isinstance(source, ProjectAddress):
+            return self.hook_value(source, self, event)
+        return self.remote_hook(source, event) if self.remote_hook else None
 
     def _matcher(self, event: str) -> dict[str, str]:
         return {"matcher": self.matchers[event]} if event in self.matchers else {}
 
-    def own_file(self, program: Program) -> str:
+    def own_file(self, source: Program | ProjectAddress) -> str:
         """The text of a hook file that is wholly ours."""
         if not self.events:
-            return PLUGIN % json.dumps(program.words)
-        entries = self.hook_entries(program)
+            return PLUGIN % self._write_plugin_hook(source)
+        entries = self.hook_entries(source)
         hooks = {entry.keys[-1]: [entry.value] for entry in entries}
         return json.dumps({**self.hook_head, "hooks": hooks}, indent=2) + "\n"
+
+    def _write_plugin_hook(self, source: Program | ProjectAddress) -> str:
+        if not isinstance(source, ProjectAddress):
+            return RUN_AM % json.dumps(source.words)
+        url = json.dumps(source.hook_url(self.name))
+        return CALL_SERVICE % (url, KEY_VARIABLE, TIMEOUT * 1000)
 
 
 HARNESSES = (
@@ -285,6 +332,8 @@ HARNESSES = (
         mcp_file=SettingsFile("", (".claude.json",), "CLAUDE_CONFIG_DIR"),
         mcp_keys=("mcpServers", SERVER),
         mcp_value=write_stdio,
+        remote_mcp=scriptless.write_http_server,
+        remote_hook=scriptless.write_claude_hook,
         hook_file=SettingsFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR"),
         events={
             "SessionStart": "session-start",
@@ -300,6 +349,8 @@ HARNESSES = (
         matchers={"PostToolUse": "Bash"},
         hook_value=write_exec,
         transcripts=".claude/projects/*/*.jsonl",
+        remote_note="Claude Code calls no address at the start of a session: what a session "
+        "starts with comes with its first prompt.",
     ),
     CodingAgent(
         name="codex",
@@ -308,6 +359,8 @@ HARNESSES = (
         mcp_file=SettingsFile(".codex", ("config.toml",), "CODEX_HOME"),
         mcp_keys=("mcp_servers", SERVER),
         mcp_value=write_command,
+        remote_mcp=scriptless.write_token_variable,
+        remote_hook=scriptless.write_codex_hook,
         hook_file=SettingsFile(".codex", ("hooks.json",), "CODEX_HOME"),
         events={
             "SessionStart": "session-start",
@@ -330,6 +383,8 @@ HARNESSES = (
         mcp_file=SettingsFile(".copilot", ("mcp-config.json",), "COPILOT_HOME"),
         mcp_keys=("mcpServers", SERVER),
         mcp_value=write_local,
+        remote_mcp=scriptless.write_http_tools,
+        remote_hook=scriptless.write_copilot_hook,
         hook_file=SettingsFile(
             ".copilot", ("hooks/agent-memory.json",), "COPILOT_HOME", is_ours=True
         ),
@@ -345,6 +400,7 @@ HARNESSES = (
         hook_value=write_two_shells,
         hook_head={"version": 1},
         transcripts=".copilot/session-state/*/events.jsonl",
+        remote_note="Copilot CLI calls only an address that begins with https.",
     ),
     CodingAgent(
         name="gemini",
@@ -353,6 +409,7 @@ HARNESSES = (
         mcp_file=SettingsFile("", (".gemini/settings.json",), "GEMINI_CLI_HOME"),
         mcp_keys=("mcpServers", SERVER),
         mcp_value=write_command,
+        remote_mcp=scriptless.write_http_url,
         hook_file=SettingsFile("", (".gemini/settings.json",), "GEMINI_CLI_HOME"),
         events={
             "SessionStart": "session-start",
@@ -378,6 +435,7 @@ HARNESSES = (
         ),
         mcp_keys=("mcp", SERVER),
         mcp_value=write_list,
+        remote_mcp=scriptless.write_remote,
         hook_file=SettingsFile(
             ".config",
             ("opencode/plugins/agent-memory.js",),
@@ -393,6 +451,7 @@ HARNESSES = (
         mcp_file=SettingsFile("", (".cursor/mcp.json",), in_project=True),
         mcp_keys=("mcpServers", SERVER),
         mcp_value=write_command,
+        remote_mcp=scriptless.write_url,
         hook_file=SettingsFile("", (".cursor/hooks.json",)),
         events={
             "sessionStart": "session-start",

@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from agent_memory import jsonc, toml_table
 from agent_memory.connections import Change, Connections, NotPossible
 from agent_memory.harnesses import CodingAgent, Entry, Program, SettingsFile
 from agent_memory.places import Machine
+from agent_memory.scriptless import ProjectAddress
 
 PRIVATE = 0o600
 
@@ -128,7 +129,7 @@ def insert_into(
             snippets.append(edit.snippet)
         return text, snippets
     if not text.strip():
-        first = empty_settings(harness)
+        first = empty_settings(harness, entries)
         text += first
         snippets.append(first)
     # Each is put before the others, so the last one comes first.
@@ -139,8 +140,9 @@ def insert_into(
     return text, snippets
 
 
-def empty_settings(harness: CodingAgent) -> str:
-    return json.dumps(dict(harness.hook_head)) + "\n"
+def empty_settings(harness: CodingAgent, entries: Sequence[Entry]) -> str:
+    has_hooks = any(entry.keys[0] == "hooks" for entry in entries)
+    return json.dumps(dict(harness.hook_head) if has_hooks else {}) + "\n"
 
 
 def _is_in_place(text: str, change: Change, snippets: list[str]) -> bool:
@@ -234,7 +236,7 @@ def _without(
             "works. Mend the file, and run this again."
         ) from error
     _require_readable(path, before, after)
-    is_empty = after.strip() in ("", "{}", empty_settings(harness).strip())
+    is_empty = after.strip() in ("", "{}", empty_settings(harness, entries).strip())
     return None if change.is_new and is_empty else after
 
 
@@ -293,18 +295,19 @@ def write(edit: FileEdit) -> None:
         raise
 
 
-def describe(harness: CodingAgent, target: Target) -> Iterator[str]:
-    """Yield what `am connect --print` says: each file, and what belongs into it."""
-    entry = harness.mcp_entry(target.program)
-    for path, text in (
-        (_path(harness.mcp_file, target), [entry]),
-        (
-            _path(harness.hook_file, target),
-            harness.hook_entries(target.program),
-        ),
-    ):
-        if harness.hook_file.is_ours and path == _path(harness.hook_file, target):
-            content = harness.own_file(target.program)
-        else:
-            content, _ = insert_into("", path, harness, list(text))
-        yield f"# {path}\n{content}"
+def render_files(
+    harness: CodingAgent, machine: Machine, root: Path, source: Program | ProjectAddress
+) -> dict[Path, str]:
+    """Return the files of a harness with what belongs into them, as if they were new."""
+    mcp_path = harness.mcp_file.path(machine, root)
+    hook_path = harness.hook_file.path(machine, root)
+    mcp_text, _ = insert_into("", mcp_path, harness, [harness.mcp_entry(source)])
+    files = {mcp_path: mcp_text}
+    if harness.hook_file.is_ours:
+        files[hook_path] = harness.own_file(source)
+    elif hooks := harness.hook_entries(source):
+        entries = hooks
+        if hook_path == mcp_path:
+            entries = [harness.mcp_entry(source), *hooks]
+        files[hook_path], _ = insert_into("", hook_path, harness, entries)
+    return files

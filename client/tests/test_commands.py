@@ -306,6 +306,20 @@ class TestConnect:
         assert "SessionStart" in done.output
         assert list(home.iterdir()) == []
 
+    def test_print_without_scripts_calls_the_service(self, am, home, repository):
+        done = am("connect", "--print", "gemini", "--scriptless", "--project", "shop")
+
+        assert "http://127.0.0.1:8000/mcp/shop" in done.output
+        assert "only run commands" in done.output
+        assert list(home.iterdir()) == []
+
+    def test_settings_without_scripts_are_only_printed(self, am, home):
+        done = am("connect", "--scriptless", "--yes")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert "--print" in done.output
+        assert list(home.iterdir()) == []
+
     def test_remove_revokes_the_key_and_leaves_the_home_as_it_was(
         self, am, connected, home
     ):
