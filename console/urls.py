@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from console.agents.views import AgentPage, RunPage, RunsPage
+from console.connect.views import ConnectPage
 from console.files.views import FilePage, FilesPage
 from console.home.views import HomePage
 from console.jobs.views import SchedulesPage
@@ -29,6 +30,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     staff_route("agent-runs/<uuid:run_id>/", RunPage, "agent_run"),
     staff_route("people/", PersonPage, "person"),
     staff_route("agent-memory/", AgentMemoryPage, "agent_memory"),
+    staff_route("connect/", ConnectPage, "connect"),
     staff_route("schedules/", SchedulesPage, "schedules"),
     staff_route("revisions/", playbook.RevisionPage, "playbook"),
     staff_route(

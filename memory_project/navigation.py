@@ -77,6 +77,7 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
         "Access",
         [
             ("Projects", "workspaces", "projects.project", ""),
+            ("Connect", "cable", "console:connect", ""),
             ("Members", "group", "projects.membership", ""),
             ("API keys", "key", "access.apikey", ""),
             ("Audit", "policy", "audit.auditevent", ""),

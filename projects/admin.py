@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
 
 from audit import admin as audit_admin
 from common.admin import panels
@@ -166,6 +167,13 @@ class ProjectAdmin(RowsAdmin):
     @admin.display(description="settings, defaults filled in")
     def shown_options_display(self, project: Project) -> Any:
         return panels.json_block(hide_owners_only(project.options))
+
+    def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
+        if row.delete_after:
+            return super().links(request, row)
+        url = f"{reverse('console:connect')}?project={row.pk}"
+        connect = {"label": "Connect a coding agent", "url": url}
+        return [connect, *super().links(request, row)]
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
         return [audit_admin.history_panel(row.pk, caller_of(request))]

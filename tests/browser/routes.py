@@ -79,7 +79,15 @@ def of_console(world, deltas, marked):
     """The console; `deltas` are {tab of the inbox: a proposal in it}."""
     file = world[File]
     pending = deltas["pending"]
-    for name in ("home", "weekly", "files", "schedules", "search", "playbook"):
+    for name in (
+        "home",
+        "weekly",
+        "connect",
+        "files",
+        "schedules",
+        "search",
+        "playbook",
+    ):
         yield Visit(f"console:{name}", url(f"console:{name}"))
     for show in ("entries", "differences"):
         past = url("console:playbook", revision=1, show=show)

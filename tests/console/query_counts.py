@@ -234,6 +234,7 @@ QUERIES = {
     "console:agent_memory user agent": 9,
     "console:agent_run": 10,
     "console:agent_runs": 7,
+    "console:connect": 7,
     "console:file path": 16,
     "console:files": 8,
     "console:files path": 8,
