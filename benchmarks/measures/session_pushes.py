@@ -196,10 +196,15 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
 def draw(result: Mapping[str, Any]) -> str:
     """Draw the share of what came back that the session already knew."""
     bars: Sequence[ChartBar] = [
-        ChartBar(
-            "told in an earlier session", result["told_known_at_start"] * 100, 100.0
+        _bar("requests told again", result["told_known_at_start"], result["told_twice"]),
+        _bar(
+            "failures that came back", result["given_at_failure"], result["failures_back"]
         ),
-        ChartBar("failed in an earlier one", result["given_at_failure"] * 100, 100.0),
     ]
-    legend = "dark: what the session already knew, in % of what came back"
-    return draw_bars("What comes back, and is known", legend, bars)
+    legend = "dark: known to the session, at its start or at the moment of failure"
+    return draw_bars(f"{result['sessions']} recorded sessions", legend, bars)
+
+
+def _bar(label: str, share: float, count: int) -> ChartBar:
+    words = f"{share:.0%} of {count:,}"
+    return ChartBar(label, share * 100, 100.0, words=words)

@@ -1,4 +1,4 @@
-"""Draw milliseconds as an SVG chart with one bar for each row."""
+"""Draw numbers as an SVG chart with one bar for each row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, LEFT, RIGHT, TOP = 640, 190, 70, 44  # pixels
+WIDTH, LEFT, RIGHT, TOP = 640, 190, 90, 44  # pixels
 ROW, BAR_HEIGHT = 30, 16
 # These colours are legible on white and on black.
 INK, PALE, DARK, LIMIT = "#555", "#0a7d8c66", "#0a7d8c", "#c2410c"
@@ -17,13 +17,14 @@ class ChartBar:
     """One bar of the chart.
 
     The bar is dark up to `inner`, and pale from there to `outer`. `limit` is drawn as a
-    line across the bar.
+    line across the bar. `words` stand behind it, or else the two numbers.
     """
 
     label: str
     inner: float
     outer: float
     limit: float | None = None
+    words: str = ""
 
 
 def draw_bars(title: str, legend: str, bars: Sequence[ChartBar]) -> str:
@@ -48,14 +49,14 @@ def _row(y: int, bar: ChartBar, scale: float) -> list[str]:
         _rect(y, bar.inner * scale, DARK),
     ]
     end = max(bar.outer, bar.limit or 0) * scale
-    values = f"{bar.inner:.0f}, {bar.outer:.0f}"
+    words = bar.words or f"{bar.inner:.0f}, {bar.outer:.0f}"
     if bar.limit:
         x = LEFT + bar.limit * scale
         parts.append(
             f'<line x1="{x:.1f}" y1="{y - 3}" x2="{x:.1f}" y2="{y + BAR_HEIGHT + 3}" '
             f'stroke="{LIMIT}" stroke-width="2"><title>{bar.limit:g}</title></line>'
         )
-    parts.append(_text(LEFT + end + 8, y + BAR_HEIGHT - 3, values))
+    parts.append(_text(LEFT + end + 8, y + BAR_HEIGHT - 3, words))
     return parts
 
 
