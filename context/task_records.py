@@ -27,6 +27,7 @@ from search import bm25
 RARE_ROWS = 5
 RARE_SHARE = 0.02
 MAX_NAMES = 8  # names of a task that are looked up
+MIN_RESULT = 8  # words of a result that says something
 MIN_NAME = 4  # characters of a name
 
 
@@ -35,8 +36,8 @@ def drop_routine(
 ) -> list[MemoryHit]:
     """Return the hits without records of tasks that went well and teach nothing.
 
-    A record stays if it names a rare thing that the task names too, such as an identifier
-    or the number of an issue.
+    A record stays if the same was asked in it, or if it names a rare thing that the task
+    names too, such as an identifier or the number of an issue.
     """
     routine = {hit.memory.pk for hit in hits if is_routine(hit.memory)}
     if not routine:
@@ -48,6 +49,7 @@ def drop_routine(
         hit
         for hit in hits
         if (pk := hit.memory.pk) not in routine
+        or _answers_the_same(hit.memory, task)
         or any(_has_name(texts[pk], name) for name in rare)
     ]
 
@@ -62,6 +64,12 @@ def is_routine(memory: Memory) -> bool:
     is_attested = memory.metadata.get("feedback_source") not in (None, "agent")
     teaches = memory.lessons or (memory.feedback and is_attested)
     return is_record and not teaches and memory.outcome_word != "failure"
+
+
+def _answers_the_same(memory: Memory, task: str) -> bool:
+    """Whether the record has the same request, and more than a word of what came of it."""
+    asked, goal = (" ".join(text.casefold().split()) for text in (task, memory.goal))
+    return asked == goal and len(memory.result.split()) >= MIN_RESULT
 
 
 def _shared_names(task: str, texts: Iterable[str]) -> list[str]:

@@ -196,9 +196,13 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
 def draw(result: Mapping[str, Any]) -> str:
     """Draw the share of what came back that the session already knew."""
     bars: Sequence[ChartBar] = [
-        _bar("requests told again", result["told_known_at_start"], result["told_twice"]),
         _bar(
-            "failures that came back", result["given_at_failure"], result["failures_back"]
+            "requests told again", result["told_known_at_start"], result["told_twice"]
+        ),
+        _bar(
+            "failures that came back",
+            result["given_at_failure"],
+            result["failures_back"],
         ),
     ]
     legend = "dark: known to the session, at its start or at the moment of failure"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.tiers.shared_words import key_words
 from common.caller import Caller
-from context import memory_lines
+from context import memory_lines, task_records
 from mcp_server.hooks import branch_files, lesson_lines, rule_lines
 from mcp_server.hooks.branch_files import BranchFiles
 from mcp_server.hooks.given_line import GivenLine, Section
@@ -70,7 +70,8 @@ def _find_memories(project: Project, prompt: str, caller: Caller) -> list[Memory
     )
     hits = search.find(project, request, caller).hits
     words = key_words(prompt)
-    return [hit.memory for hit in hits if _passes(hit, words)]
+    passing = [hit for hit in hits if _passes(hit, words)]
+    return [hit.memory for hit in task_records.drop_routine(project, prompt, passing)]
 
 
 def _passes(hit: MemoryHit, words: set[str]) -> bool:

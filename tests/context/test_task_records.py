@@ -43,7 +43,7 @@ def ask(alice_api, project):
 
 class TestRecords:
     def test_one_that_only_says_that_a_task_is_done_is_left_out(self, finish, ask):
-        finish("Make the invoice export retry", "The invoice export retries now.")
+        finish("Make the invoice export retry", "It retries now.")
 
         assert ask("make the invoice export retry") == set()
 
@@ -63,6 +63,15 @@ class TestRecords:
         }
 
         assert ask("make the invoice export retry") == given
+
+    def test_one_that_answered_the_same_request_is_given(self, finish, ask):
+        asked = "Make the invoice export retry"
+        same = finish(
+            asked, "The export now retries three times, with a minute between."
+        )
+        finish("Make the invoice export retry twice", "It retries twice, at once, now.")
+
+        assert ask("make the  invoice export retry") == {same}
 
     def test_one_of_a_failed_task_is_given_as_failed(self, project, alice, alice_api):
         task = Task(

@@ -52,6 +52,23 @@ def test_a_prompt_about_a_lesson_gets_the_lesson(hook, bob_api, project, alice):
     assert f"{PROMPT}: twice." in text_of(hook(bob_api, **asked()))
 
 
+def test_the_record_of_a_task_is_pushed_only_to_the_same_request(
+    hook, bob_api, project, alice
+):
+    results = {
+        PROMPT: "It now retries three times, with a minute between two of them.",
+        f"{PROMPT} twice": "The gateway answers busy: the export waits for the night shift.",
+    }
+    for goal, result in results.items():
+        draft = Draft(goal, memory_type="learning", goal=goal, result=result)
+        write.store(project, draft, alice)
+
+    text = text_of(hook(bob_api, **asked()))
+
+    assert text.count("asked: ") == 1
+    assert f'asked: "{PROMPT}"' in text
+
+
 @pytest.mark.parametrize(
     "prompt", ["yes", "go on please", "", "Draw a green bird above the quiet harbour"]
 )
