@@ -38,10 +38,14 @@ METADATA_OPERATORS = ("eq", "ne", *metadata_filter.OPERATORS)
 
 @dataclass(frozen=True)
 class FieldCondition:
-    """A condition on one field; `kinds` has the kind of entity that it names, if any."""
+    """A condition on one field; `kinds` has the kind of entity that it names, if any.
+
+    `entity` is the id of the entity, if it names exactly one.
+    """
 
     query: Q
     kinds: frozenset[str] = NOBODY
+    entity: str = ""
 
     @property
     def sure_kinds(self) -> frozenset[str]:
@@ -73,7 +77,8 @@ def _read_entity(name: str, wanted: Any) -> Iterator[FieldCondition]:
         if operator == "ne":
             yield FieldCondition(~query)
         else:
-            yield FieldCondition(query, frozenset({name}))
+            one = value if operator == "eq" and value != ANY else ""
+            yield FieldCondition(query, frozenset({name}), one)
 
 
 def _entity(name: str, value: str) -> Q:

@@ -9,7 +9,7 @@ from typing import Any
 
 from common import errors
 from common.caller import Caller
-from mcp_server.mem0.filter_tree import FilterGroup, build_query
+from mcp_server.mem0.filter_tree import FilterGroup, build_query, find_scope
 from memories.lifecycle import lookup
 from memories.models import Memory, MemoryChange
 from memories.queries import DEFAULT_SENSITIVITIES, MemoryQuerySet
@@ -46,6 +46,8 @@ def find_matching(
     """Return the current memories that match, without the sensitive ones."""
     visible = Memory.objects.visible_to(caller, project).current()
     rows = visible.filter(sensitivity__in=DEFAULT_SENSITIVITIES)
+    if scope := find_scope(filters, caller):
+        rows = rows.in_scope(scope)
     matching: MemoryQuerySet = rows.filter(build_query(filters, caller))
     return matching
 

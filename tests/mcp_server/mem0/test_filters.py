@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_server.mem0.filter_tree import parse
+from common.caller import Caller
+from mcp_server.mem0.filter_tree import find_scope, parse
 from mcp_server.mem0.refusals import UnsupportedFilter
 from memories.models import Memory
+from memories.scopes import Scope
 
 # What is stored, by its text: the ids and the other fields.
 STORED = {
@@ -116,6 +118,36 @@ CASES = [
     ({"user_id": "ann", "updated_at": {"gt": "2021-01-01T00:00:00Z"}}, ANN),
     ({"memory_ids": ["mem_1"]}, set()),
 ]
+
+
+class TestTheOneScope:
+    """The index of scopes finds its rows; a wrong scope would hide memories."""
+
+    @pytest.mark.parametrize(
+        ("filters", "scope"),
+        [
+            ({"user_id": "ann", "app_id": "shop"}, Scope("user", "ann")),
+            (
+                {"AND": [{"user_id": "ann"}, {"NOT": {"user_id": "ben"}}]},
+                Scope("user", "ann"),
+            ),
+            ({"run_id": "r"}, Scope("session", "r")),
+            ({"run_id": "r", "user_id": "ann"}, Scope("session", "r", user="ann")),
+            ({}, None),
+            ({"user_id": "*"}, None),
+            ({"user_id": {"in": ["ann"]}}, None),
+            ({"OR": [{"user_id": "ann"}]}, None),
+            ({"run_id": "r", "user_id": "*"}, None),
+            ({"user_id": "ann", "OR": [{"run_id": "r"}, {"agent_id": "bot"}]}, None),
+        ],
+    )
+    def test_it_is_found_if_there_is_one(self, filters, scope):
+        assert find_scope(parse(filters), Caller(name="key")) == scope
+
+    def test_a_run_of_a_bound_key_is_its_users(self):
+        found = find_scope(parse({"run_id": "r"}), Caller(name="key", user_id="ann"))
+
+        assert found == Scope("session", "r", user="ann")
 
 
 class TestWhatIsRefused:
