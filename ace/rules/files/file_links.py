@@ -282,11 +282,15 @@ def _merge_names(seen: dict[str, PathLink]) -> dict[str, PathLink]:
     """
     short = {path for path in seen if not path.startswith(("/", "~"))}
     names = {path: _shorter(path, short) for path in seen}
-    roots = {
-        path.removesuffix(name)
-        for path, name in names.items()
-        if path != name and "/" in name
-    }
+    # The shortest root first: cut by a longer one, two files could get one name.
+    roots = sorted(
+        {
+            path.removesuffix(name)
+            for path, name in names.items()
+            if path != name and "/" in name
+        },
+        key=lambda root: (len(root), root),
+    )
     merged: dict[str, PathLink] = {}
     for path, link in seen.items():
         name = names[path]

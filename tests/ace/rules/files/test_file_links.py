@@ -342,3 +342,19 @@ class TestOneLinkPerPath:
         )
 
         assert found == {"a.py": "deleted"}
+
+
+def test_of_nested_roots_the_outermost_is_cut_whatever_the_order_of_a_set():
+    folders = [f"d{number}" for number in range(12)]
+    calls = []
+    for number in range(1, len(folders) + 1):
+        root = "/".join(["/srv", *folders[:number]])
+        calls += [f"{root}/s{number}/a.py", f"s{number}/a.py"]
+    deepest = "/".join(folders)
+
+    found = links(
+        *[("Read", {"file_path": path}, "x") for path in calls],
+        ("Read", {"file_path": f"/srv/{deepest}/x.py"}, "x"),
+    )
+
+    assert f"{deepest.removeprefix('d0/')}/x.py" in found
