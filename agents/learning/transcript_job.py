@@ -46,7 +46,7 @@ MAX_TASK, MAX_TEXT, MAX_NAME, MAX_FOLDER = 1_000_000, 20_000, 255, 4_096
 # The times that the clock of a sender may tell; another time becomes the first one.
 EARLIEST, MAX_SKEW = datetime(2020, 1, 1, tzinfo=UTC), timedelta(days=1)
 RIVAL_WAIT = timedelta(seconds=15)
-SERVER_ERROR = 500
+TOO_MANY_REQUESTS, SERVER_ERROR = 429, 500
 GONE = {"skipped": "the transcript is gone"}
 # Transcripts that were idle longer than this, while no worker ran, stay as they are.
 MAX_IDLE = timedelta(days=30)
@@ -137,13 +137,18 @@ def _learn(
             learned += _learn_task(session, found.task, caller)
         # The next task may be learned from; the job's result says what was refused.
         except errors.Refusal as refusal:
-            if refusal.status >= SERVER_ERROR:  # such as a lock; it passes
+            if _passes(refusal):
                 raise
             refused[refusal.code] += 1
         if not _advance(job, transcript, found.last_seq):
             return GONE
         job.yield_turn()
     return {"tasks": learned, "refused": dict(refused)}
+
+
+def _passes(refusal: errors.Refusal) -> bool:
+    """Whether the same task may be learned later: a lock, or too many requests."""
+    return refusal.status == TOO_MANY_REQUESTS or refusal.status >= SERVER_ERROR
 
 
 def _finished_tasks(

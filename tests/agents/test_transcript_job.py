@@ -11,6 +11,7 @@ from ace import run as ace_runs
 from ace.models import AceRun
 from agents.learning import transcript_job
 from common import errors
+from common.api.problem import TooManyRequests
 from common.text.memory_fence import fence
 from conversations.models import Session, Transcript
 from jobs import runner
@@ -361,14 +362,15 @@ def test_what_others_append_to_the_session_teaches_nothing(
     assert goals() == ["Fix the build", "And the tests?"]
 
 
+@pytest.mark.parametrize("refusal", [errors.Busy, TooManyRequests])
 def test_a_task_that_is_refused_for_a_while_is_learned_later(
-    api, run_jobs, monkeypatch
+    api, run_jobs, monkeypatch, refusal
 ):
     api.sent(raw(WORK), final=True)
     complete = ace_runs.complete
 
     def refuse(*args, **kwargs):
-        raise errors.Busy
+        raise refusal
 
     monkeypatch.setattr(ace_runs, "complete", refuse)
     run_jobs()
