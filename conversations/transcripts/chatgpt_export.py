@@ -30,6 +30,7 @@ from conversations.transcripts.fields import (
 )
 
 ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
+OTHER_CONVERSATION = "of another conversation, which needs a session of its own"
 # Kinds of content that the person or the service set before the conversation.
 SETTINGS = frozenset({"user_editable_context", "model_editable_context"})
 
@@ -76,7 +77,7 @@ def read_line(
     session_id = text_of(line, "conversation")
     context.session_id = context.session_id or session_id
     if session_id != context.session_id:
-        raise LineWithoutMessage("another conversation")
+        raise LineWithoutMessage(OTHER_CONVERSATION)
     if "message" not in line:
         raise LineWithoutMessage("header")
     return [_read_message(line, object_of(line, "message"))]
