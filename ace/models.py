@@ -433,6 +433,11 @@ class Observation(models.Model):
                 fields=["project", "signature", "run"], name="observation_once_per_run"
             )
         ]
+        indexes = [
+            models.Index(
+                fields=["project", "signature", "-id"], name="observation_newest"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.root_cause}: {self.signature}"

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 
 from access.restored_caller import caller_of
 from ace.models import AceRun, Observation
+from ace.reflect import observations
 from ace.reflect.by_rules import RuleFindings
 from ace.rules import evidence as spans
 from ace.rules import lesson_gaps
@@ -99,8 +100,12 @@ def _rows_of(run: AceRun) -> list[Observation]:
 
 
 def _find_answered(run: AceRun, signatures: Collection[str]) -> set[str]:
-    """Return the signatures about which a lesson of an earlier run is known."""
-    asked = _earlier(run, signatures).values("run_id")
+    """Return the signatures about which a lesson of an earlier run is known.
+
+    An error that came back so often since its lesson is asked about again.
+    """
+    newest = observations.newest_of_each(_earlier(run, signatures), signatures)
+    asked = newest.values("run_id")
     return observed_lesson.find_settled(asked, signatures, caller_of(run))
 
 

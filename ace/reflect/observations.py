@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, Q, QuerySet
@@ -29,6 +29,9 @@ from playbook.proposals.proposed_change import (
     Proposal,
 )
 
+# Of an error, only the newest runs are read: a common one has thousands.
+MAX_RUNS = 1_000
+
 
 @dataclass(frozen=True)
 class ObservedError:
@@ -46,8 +49,8 @@ class ObservedError:
 class EarlierRuns:
     """What is known of the earlier runs with the same error.
 
-    `runs` is the number of these runs; there may be thousands. `is_resolved` says
-    whether one of them resolved the error. `detail` is what the first of them observed.
+    `runs` is the number of these runs, at most MAX_RUNS. `is_resolved` says whether one of
+    the newest resolved the error. `detail` is what the first run of all observed.
     """
 
     runs: int
@@ -188,14 +191,18 @@ def _store(
         project=run.project,
         signature__in=[row.signature for row in rows],
     )
-    return _count_runs(same.filter(pk__lt=own.pk))
+    before = same.filter(pk__lt=own.pk)
+    return _count_runs(before, {row.signature for row in rows})
 
 
-def _count_runs(rows: QuerySet[Observation]) -> Mapping[str, EarlierRuns]:
-    firsts = rows.order_by("signature", "pk").distinct("signature")
-    first = {row.signature: row for row in firsts}
+def _count_runs(
+    rows: QuerySet[Observation], signatures: Collection[str]
+) -> Mapping[str, EarlierRuns]:
+    firsts = [rows.filter(signature=each).order_by("pk")[:1] for each in signatures]
+    first = {row.signature: row for row in firsts[0].union(*firsts[1:], all=True)}
     counts = (
-        rows.order_by()
+        newest_of_each(rows, signatures)
+        .order_by()
         .values("signature")
         .annotate(
             runs=Count("pk"), mended=Count("pk", filter=Q(seen__has_key="mended_by"))
@@ -210,6 +217,21 @@ def _count_runs(rows: QuerySet[Observation]) -> Mapping[str, EarlierRuns]:
         )
         for row in counts
     }
+
+
+def newest_of_each(
+    rows: QuerySet[Observation], signatures: Collection[str]
+) -> QuerySet[Observation]:
+    """Select the rows of the newest MAX_RUNS runs of each error."""
+    newest = [
+        rows.filter(signature=each)
+        .order_by("-pk")
+        .values_list("pk", flat=True)[:MAX_RUNS]
+        for each in signatures
+    ]
+    ids = newest[0].union(*newest[1:], all=True) if newest else ()
+    found: QuerySet[Observation] = Observation.objects.filter(pk__in=ids)
+    return found
 
 
 def _row(run: AceRun, task: Task, error: ObservedError) -> Observation:
@@ -242,7 +264,8 @@ def _lesson(
     """
     if earlier is None or earlier.is_resolved:
         return None
-    runs = earlier.runs + 1
+    is_cut = earlier.runs == MAX_RUNS
+    runs = f"more than {MAX_RUNS:,}" if is_cut else str(earlier.runs + 1)
     reason = f"Run {earlier.first_run} showed it before; {runs} runs have shown it."
     return unresolved_errors.to_lesson(
         task, error, findings.outcome, earlier_detail=earlier.detail, reason=reason

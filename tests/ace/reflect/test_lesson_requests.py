@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from ace.models import Observation
+from ace.reflect import observations
 from common.caller import Role
 from memories.models import Memory
 from playbook.models import PlaybookDelta
@@ -213,6 +214,14 @@ class TestTheAnswer:
 
         assert run["result"]["reflect"] == []
         assert (later["reflect"], later["lessons"]) == ([], [])
+
+    def test_what_came_back_in_many_runs_since_its_lesson_is_asked_again(
+        self, complete, answer, monkeypatch
+    ):
+        monkeypatch.setattr(observations, "MAX_RUNS", 1)
+        answer(complete()["reflect"][0]["observation_id"])
+
+        assert [kinds(complete()) for _ in range(2)] == [[], ["repeated_error"]]
 
     def test_only_an_addition_by_an_agent_is_taken(self, complete, answer):
         [asked] = complete()["reflect"]

@@ -7,7 +7,7 @@ from django.db import connection
 
 from ace import run as runs
 from ace.models import AceRun, Observation
-from ace.reflect import reflector_phase
+from ace.reflect import observations, reflector_phase
 from ace.rules import task as tasks
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.review import decide
@@ -200,6 +200,14 @@ class TestSecondSighting:
 
         reason = PlaybookDelta.objects.get().reason
         assert f"Run {first['run_id']} showed it before; 2 runs" in reason
+
+    def test_only_the_newest_runs_are_counted(self, complete, monkeypatch):
+        monkeypatch.setattr(observations, "MAX_RUNS", 1)
+        unknown = booking(outcome="unknown", feedback="")
+        first, *_ = [complete(unknown) for _ in range(2)]
+
+        reason = PlaybookDelta.objects.get().reason
+        assert f"Run {first['run_id']} showed it before; more than 1 runs" in reason
 
     def test_another_project_sees_nothing_of_it(
         self, complete, charlie_api, other_project
