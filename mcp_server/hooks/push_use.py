@@ -88,10 +88,9 @@ def count(project: Project, start: datetime, end: datetime, caller: Caller) -> P
     followed, ignored = _count_fixes(fixes, project, caller)
     measured = fixes.count()
     for kind, exposures, subject in CREDITED:
-        pushes = rows.filter(kind=kind)
         credited = _credited_rows(exposures.objects.filter(project=project), subject)
         used = credited.exclude(used_as="")
-        pushes = pushes.annotate(until=UNTIL)
+        pushes = rows.filter(kind=kind).annotate(until=UNTIL)
         measured += pushes.count()
         followed += pushes.filter(Exists(used)).count()
         ignored += pushes.filter(Exists(credited) & ~Exists(used)).count()
