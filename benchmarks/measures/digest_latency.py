@@ -1,4 +1,4 @@
-"""Measure how long a digest takes in a project of any size."""
+"""Measure how long a digest and the context of a task take in a project of any size."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from benchmarks.product import web_server
 from benchmarks.report import quality_metrics
 from benchmarks.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
+from context import task_context
 from context.digest import assemble
 from projects.models import Project
 
-HELP = "Milliseconds of a digest, with and without its semantic source."
+HELP = "Milliseconds of a digest, and of the context of a task."
 MEMORIES, QUERIES = 100_000, 200
 WARM = 20  # the first digests are not counted, because a new server opens connections
 PATH = "/api/v1/context/digest"
@@ -46,7 +47,13 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
         (project,) = projects.values()
         with web_server.serve(project, PATH) as client:
             ways = {way: _measure(project, client, queries, way) for way in WAYS}
-    return {"memories": count, "queries": len(queries), "ways": ways}
+        context = _percentiles([_time_context(project, query) for query in queries])
+    return {
+        "memories": count,
+        "queries": len(queries),
+        "ways": ways,
+        "context": context,
+    }
 
 
 def _measure(
@@ -75,6 +82,12 @@ def _build_digest(project: Project, query: str, way: str) -> tuple[str, float]:
     return digest.text, (time.perf_counter() - started) * 1000
 
 
+def _time_context(project: Project, query: str) -> float:
+    started = time.perf_counter()
+    task_context.for_task(project, query, SYSTEM)
+    return (time.perf_counter() - started) * 1000
+
+
 def _percentiles(spent: Sequence[float]) -> list[float]:
     return [
         round(quality_metrics.percentile(spent, share), 1)
@@ -87,6 +100,7 @@ def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
     for way, row in result["ways"].items():
         for path in ("function", "http"):
             yield [way, path, *map(str, row[path])]
+    yield ["context of a task", "function", *map(str, result["context"])]
 
 
 def remarks(result: Mapping[str, Any]) -> Iterator[str]:

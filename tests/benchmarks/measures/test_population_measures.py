@@ -155,6 +155,8 @@ class TestDigest:
         for way in numbers["ways"].values():
             assert min(*way["function"], *way["http"]) > 0
             assert (way["same"], way["characters"] > 100) == (3, True)
+        assert min(numbers["context"]) > 0
+        assert "context of a task" in printed
         assert "30 memories, 3 queries" in printed
         assert not Project.objects.exists()
 
