@@ -9,9 +9,17 @@ import subprocess
 import pytest
 
 from console.connect import harness_forms
-from mcp_server.models import HookCount
+from mcp_server.models import HookCount, Push
 from tests.outside.scripted_model import call, say, scripted_model
-from tests.outside.test_codex import CONFIG, FAILING, PROMPT, REPORT, given
+from tests.outside.test_codex import (
+    CONFIG,
+    FAILING,
+    FIX,
+    PROMPT,
+    REPORT,
+    WORKING,
+    given,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 RULE = "Name each report after its quarter."
@@ -61,8 +69,32 @@ def test_the_rules_arrive_in_the_first_request(session, alice_api, project):
     first, *_ = session(FAILING)
 
     assert given(first, RULE)
+    # Its MCP servers are ready before the start; otherwise the prompt would give the same.
+    assert set(Push.objects.values_list("event", flat=True)) == {"session-start"}
     kinds = set(HookCount.objects.values_list("event", flat=True))
-    assert {"prompt", "tool"} <= kinds
+    assert kinds == {"session-start", "prompt", "tool"}
+
+
+def test_a_known_fix_is_given_at_the_failing_call(session, secret, client, project):
+    steps = [(FAILING, "report: unknown flag: --by"), (WORKING, "north,12")]
+    calls = [
+        {"tool_name": "Bash", "arguments": {"command": command}, "result": result}
+        for command, result in steps
+    ]
+    task = {"project_id": str(project.pk), "session_id": "earlier"}
+    task |= {"goal": PROMPT, "result": "Done."}
+    answer = client.post(
+        "/api/v1/complete-task",
+        task | {"tool_usage": calls},
+        "application/json",
+        headers={"Authorization": f"Bearer {secret}"},
+    )
+    assert answer.status_code == 200, answer.content
+
+    first, after = session(FAILING)
+
+    assert given(after, FIX)
+    assert not given(first, FIX)
 
 
 def test_a_key_that_is_refused_stops_no_session(session):
