@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import json
 import os
 import signal
 import socket
@@ -24,7 +25,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOOK_SECONDS = 0.1
 STOP_SECONDS = 20.0  # the time for a running task to end; a killed one is leased again
 RETRY_SECONDS = 5.0
-# After this, the reason of a 503 is printed, and a child that dies is restarted.
+MAX_ANSWER = 100_000  # bytes of an answer of /readyz
+# After this, and each time again, what is not ready is printed. From the first time on, a
+# child that dies is restarted.
 SLOW_START_SECONDS = 20.0
 
 
@@ -177,13 +180,14 @@ def run(*, url: str) -> NoReturn:
 
 def wait_until_ready(service: Service, *, url: str) -> None:
     began = time.monotonic()
-    is_slow = False
+    said = 0.0
     while (answer := ask_readiness(url)).status != http.client.OK:
-        if is_slow:
+        waited = time.monotonic() - began
+        if waited - said > SLOW_START_SECONDS:
+            said = waited
+            say(f"Still starting after {waited:.0f} s: {answer.reason}")
+        if said:
             restart_exited(service)
-        elif time.monotonic() - began > SLOW_START_SECONDS:
-            is_slow = True
-            say(f"Not ready yet: {answer.reason}")
         else:
             refuse_exited(service.children)
         time.sleep(LOOK_SECONDS)
@@ -209,11 +213,22 @@ def ask_readiness(url: str) -> ReadyAnswer:
     try:
         connection.request("GET", "/readyz")
         answer = connection.getresponse()
-        return ReadyAnswer(answer.status, answer.read(500).decode(errors="replace"))
+        return ReadyAnswer(answer.status, read_reason(answer.read(MAX_ANSWER)))
+    except ConnectionRefusedError:
+        return ReadyAnswer(0, "the web server loads")
     except (OSError, http.client.HTTPException) as error:
         return ReadyAnswer(0, str(error))
     finally:
         connection.close()
+
+
+def read_reason(body: bytes) -> str:
+    """Return what is not ready; without what to do about it, which this process does."""
+    try:
+        reason = json.loads(body)["reason"]
+    except (ValueError, TypeError, KeyError):
+        reason = body.decode(errors="replace")
+    return str(reason).partition(";")[0]
 
 
 def restart_exited(service: Service) -> None:

@@ -454,6 +454,7 @@ LOGGING = {
         "django_structlog": {"level": LOG_LEVEL},
         "celery": {"level": LOG_LEVEL},
         "httpx2": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},
         # What fails in a call of an MCP server becomes the tool's observation.
         "mcp": {"level": "CRITICAL"},
     },

@@ -297,6 +297,20 @@ class TestSlowStart:
 
         assert "worker ended with status 0" in capsys.readouterr().out
 
+    @pytest.mark.parametrize(
+        ("body", "reason"),
+        [
+            (
+                b'{"reason": "worker: none has shown life; start one"}',
+                "worker: none has shown life",
+            ),
+            (b"Bad gateway", "Bad gateway"),
+            (b"[]", "[]"),
+        ],
+    )
+    def test_what_is_not_ready_is_said_in_words(self, body, reason):
+        assert up.read_reason(body) == reason
+
     def test_a_child_that_dies_before_it_ends_the_service(
         self, slow_service, url, capsys
     ):
