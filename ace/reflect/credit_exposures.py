@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ace.models import AceRun
+from ace.rules.failures import edits
+from ace.rules.task import ToolCall
+from ace.rules.tool_calls import argument_leaves
 from memories.read import exposures as memory_exposures
 from playbook.models import PlaybookEntry
 from playbook.reading import exposures
@@ -20,7 +23,6 @@ def for_run(
 
     `injected_entries` and `cited_entries` are the entries that the request names.
     """
-    calls = run.task.calls
     links = run.memory.file_links.select_related("file") if run.memory else []
     task = exposures.FinishedTask(
         run_id=run.pk,
@@ -30,9 +32,20 @@ def for_run(
         at=run.created_at,
         given_entries={entry.pk for entry in injected_entries},
         cited_entries={entry.pk for entry in cited_entries},
-        commands=[text for call in calls for text in (call.command, call.tool_name)],
+        calls=[text for call in run.task.calls for text in _texts(call)],
         paths=[link.file.file_path for link in links],
         result=run.task.result,
     )
     exposures.credit(task)
     memory_exposures.credit(task)
+
+
+def _texts(call: ToolCall) -> Iterator[str]:
+    """Yield what a call did: its command, its tool with the arguments, what it wrote."""
+    if call.command:
+        yield call.command
+    given = argument_leaves.leaves(call.arguments) if call.is_of_domain else {}
+    words = [f"{name.rpartition('.')[2]} {value}" for name, value in given.items()]
+    yield " ".join([call.tool_name, *words])
+    for edit in edits.read(call):
+        yield edit.new

@@ -45,7 +45,7 @@ class PushUse:
     """The lines that hooks gave, the sessions and tokens, and how the lines were used.
 
     Rules, memories and fixes are measured. A rule or memory is followed if the next finished
-    task cites it or uses what it names, a fix if its session then used the same cure.
+    task cites it or did what it recommends, a fix if its session then used the same cure.
     """
 
     lines: int

@@ -5,7 +5,6 @@ An exposure changes no memory. The exposures of rules are in `playbook.reading.e
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -19,6 +18,7 @@ from django.utils import timezone
 from access.models import ApiKey
 from common.caller import Caller
 from common.db import delete_in_batches, write
+from common.text import code_advice
 from memories.models import GivenUse, Memory, MemoryExposure, MemoryFile
 from projects.models import Project
 
@@ -26,15 +26,14 @@ from projects.models import Project
 CREDIT_WINDOW = timedelta(hours=24)
 # How long exposures without a task are kept (docs/limits.md).
 RETENTION = timedelta(days=90)
-_CODE = re.compile(r"`([^`\n]{2,200})`")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreditedTask:
     """A finished task to which exposures of its agent are credited.
 
-    `commands` are the shell commands and the names of the tools that it called, `paths` the
-    files that it touched, and `result` its last words.
+    `calls` are its shell commands and the tools that it called, with their arguments, `paths`
+    the files that it touched, and `result` its last words.
     """
 
     run_id: uuid.UUID
@@ -42,7 +41,7 @@ class CreditedTask:
     agent_id: str
     key_id: uuid.UUID | None
     at: datetime
-    commands: Collection[str] = ()
+    calls: Collection[str] = ()
     paths: Collection[str] = ()
     result: str = ""
 
@@ -113,9 +112,11 @@ def _note_uses(of_run: QuerySet[MemoryExposure], task: CreditedTask) -> None:
     """Say of each exposure how the task used the memory, if it did."""
     paths = _paths_of(of_run)
     by_use: defaultdict[str, list[uuid.UUID]] = defaultdict(list)
-    rows = of_run.values_list("pk", "memory_id", "memory__content")
-    for pk, memory_id, content in rows:
-        by_use[find_use(memory_id, content, paths.get(memory_id, ()), task)].append(pk)
+    rows = of_run.values_list("pk", "memory_id", "memory__lessons", "memory__content")
+    for pk, memory_id, lessons, content in rows:
+        by_use[
+            find_use(memory_id, lessons or content, paths.get(memory_id, ()), task)
+        ].append(pk)
     for use, ids in by_use.items():
         if use:
             of_run.filter(pk__in=ids).update(used_as=use)
@@ -124,24 +125,16 @@ def _note_uses(of_run: QuerySet[MemoryExposure], task: CreditedTask) -> None:
 def find_use(
     memory_id: uuid.UUID, content: str, paths: Collection[str], task: CreditedTask
 ) -> str:
-    """Return how a task used a memory: cited, same command, same file, or "" for not."""
+    """Return how a task used a memory: cited, same command, same file, or "" for not.
+
+    A file counts only where the text recommends no command.
+    """
     if str(memory_id) in task.result:
         return GivenUse.CITED
-    if runs_any(task.commands, find_code(content)):
+    if code_advice.is_followed(content, task.calls):
         return GivenUse.COMMAND
-    return GivenUse.FILE if set(paths) & set(task.paths) else ""
-
-
-def find_code(text: str) -> set[str]:
-    """Return what a text has in backticks, in lower case."""
-    return {" ".join(code.split()).lower() for code in _CODE.findall(text)}
-
-
-def runs_any(commands: Iterable[str], names: Collection[str]) -> bool:
-    """Whether a command has one of the names or commands as whole words."""
-    wanted = [f" {name} " for name in names if len(name) > 1]
-    folded = (f" {' '.join(command.lower().split())} " for command in commands)
-    return any(name in command for command in folded for name in wanted)
+    is_near = bool(set(paths) & set(task.paths))
+    return GivenUse.FILE if is_near and not code_advice.names_form(content) else ""
 
 
 def _paths_of(exposures: QuerySet[MemoryExposure]) -> Mapping[uuid.UUID, list[str]]:

@@ -15,14 +15,12 @@ from django.utils import timezone
 
 from common.caller import Caller
 from common.db import delete_in_batches, write
-from common.text import literals
+from common.text import code_advice, literals
 from memories.models import GivenUse
 from memories.read.exposures import (
     RETENTION,
     CreditedTask,
     credit_newest,
-    find_code,
-    runs_any,
 )
 from playbook.models import Exposure, PlaybookEntry
 from playbook.rule_text.applicability import Surroundings, find_match, names_of
@@ -119,13 +117,18 @@ def _note_uses(of_run: QuerySet[Exposure], task: FinishedTask) -> None:
 
 
 def find_use(row: Exposure, task: FinishedTask) -> str:
-    """Return how a task used an entry: cited, same command, same file, or "" for not."""
+    """Return how a task used an entry: cited, same command, same file, or "" for not.
+
+    A file counts only where the rule recommends no command.
+    """
     if row.was_cited:
         return GivenUse.CITED
     entry = row.entry
     tools = {name.lower() for name in names_of(entry.applies_to, "tool")}
-    if runs_any(task.commands, tools | find_code(entry.content)):
+    if code_advice.is_followed(entry.content, task.calls, tools):
         return GivenUse.COMMAND
+    if code_advice.names_form(entry.content):
+        return ""
     globs = [f"path:{name}" for name in names_of(entry.applies_to, "path")]
     globs += [f"path:{path}" for path in literals.find_paths(entry.content)]
     is_near = find_match(globs, Surroundings(paths=tuple(task.paths)))

@@ -124,7 +124,7 @@ class UseOut(serializers.Serializer[exposures.EntryUse]):
     times_given = serializers.IntegerField()
     times_cited = serializers.IntegerField()
     times_used = serializers.IntegerField(
-        help_text="Cited, or the task ran a command or touched a file that it names."
+        help_text="Cited, or the task did what it recommends or touched a file that it names."
     )
     last_given_at = serializers.DateTimeField(allow_null=True)
     last_cited_at = serializers.DateTimeField(allow_null=True)

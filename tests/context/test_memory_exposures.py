@@ -76,7 +76,7 @@ class TestUse:
         ("calls", "use"),
         [
             ([bash("make export FORMAT=csv")], "command"),
-            ([read("billing/export.py")], "file"),
+            ([read("billing/export.py")], ""),
             ([bash("make exports"), read("billing/import.py")], ""),
         ],
     )
@@ -90,6 +90,18 @@ class TestUse:
         row = MemoryExposure.objects.get(memory=memory)
         assert (str(row.run_id), row.used_as) == (run, use)
         assert row.request_id
+
+    def test_the_file_of_a_memory_that_names_no_command_uses_it(
+        self, project, alice, ask, complete, bob_api
+    ):
+        files = (FileRef("billing/export.py", "modified"),)
+        draft = Draft(content=f"{TASK}.", memory_type="learning", files=files)
+        write.store(project, draft, alice)
+        ask(bob_api)
+
+        complete(bob_api, "It is done.", read("billing/export.py"))
+
+        assert MemoryExposure.objects.get().used_as == "file"
 
     def test_a_result_with_the_id_of_the_memory_cites_it(
         self, memory, ask, complete, bob_api
@@ -143,7 +155,7 @@ class TestCredit:
                 agent_id="a1",
                 key_id=caller.key_id,
                 at=timezone.now(),
-                commands=["make export"],
+                calls=["make export"],
             )
 
         return give
@@ -167,7 +179,7 @@ class TestCredit:
     def test_the_statements_are_as_long_for_many_memories_none_of_them_whole(
         self, give, django_assert_num_queries
     ):
-        few, several = (replace(give(number), commands=()) for number in (1, 6))
+        few, several = (replace(give(number), calls=()) for number in (1, 6))
         with django_assert_num_queries(6) as one:
             exposures.credit(few)
         with django_assert_num_queries(6) as many:

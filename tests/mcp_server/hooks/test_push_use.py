@@ -70,6 +70,29 @@ def test_a_rule_is_followed_if_the_next_task_runs_what_it_names(
     assert (use().followed, use().ignored) == (followed, ignored)
 
 
+@pytest.mark.parametrize(
+    ("commands", "followed"),
+    [
+        (["./report.sh --by region"], 0),
+        (["./report.sh --by region", "./report.sh --group-by region"], 0),
+        (["cat report.sh"], 0),
+        (["cd tools && ./report.sh --group-by=region"], 1),
+    ],
+)
+def test_a_rule_about_an_option_is_followed_by_that_option_alone(
+    complete, hook, bob_api, alice_api, project, use, commands, followed
+):
+    rule = {"project_id": str(project.pk), "category": "patterns"}
+    rule["content"] = "When running `./report.sh`, use `--group-by` instead of `--by`."
+    rule["applies_to"] = ["tool:report.sh"]
+    assert alice_api.post("/api/v1/playbook/entries", rule).status_code == 201
+    hook(bob_api, **started("s1"))
+
+    complete(bob_api, [bash(command) for command in commands], session_id="s1")
+
+    assert (use().followed, use().ignored) == (followed, 1 - followed)
+
+
 class TestMemories:
     """A memory that a hook gives is an exposure like one of a task's context."""
 
