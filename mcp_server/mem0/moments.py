@@ -18,14 +18,16 @@ class BadMoment(ValueError):
 def read_moment(value: Any) -> tuple[datetime, datetime | None]:
     """Read a moment, or the first moment of a day and that of the next day.
 
-    A time without a zone is UTC. Raise BadMoment for what no calendar has.
+    A time without a zone is UTC. Raise BadMoment for what no calendar has, also if it is in
+    the year 0 or 10000 only in UTC: such a moment would be stored and never read.
     """
     try:
         if isinstance(value, str) and (day := parse_date(value)):
             start = first_moment(day)
             return start, start + timedelta(days=1)
         if isinstance(value, str) and (moment := parse_datetime(value)):
-            return moment if moment.tzinfo else moment.replace(tzinfo=UTC), None
+            aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return aware.astimezone(UTC), None
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, UTC), None
     except (ValueError, OverflowError, OSError) as error:
