@@ -23,7 +23,13 @@ from memories.store import memory_types, write
 from memories.store.drafts import Draft
 from memories.store.receipt import Receipt
 from memories.store.write import Batch
+from projects import model_access
 from projects.models import Project
+
+NO_MODEL = (
+    "infer: the project asks no language model for facts (LANGUAGE_PROVIDER, "
+    "language.enabled, agents.enable_auto_fact_extraction); the words are stored as they are"
+)
 
 
 @dataclass(frozen=True)
@@ -124,10 +130,13 @@ def _state(fact: CheckedFact, common: Mapping[str, Any]) -> Draft:
 def _find_facts(
     project: Project, messages: Sequence[SpokenMessage]
 ) -> tuple[FoundFacts | None, list[str]]:
-    """Return the facts and notes; None if no model could look for them.
+    """Return the facts and notes; None if no model may or could look for them.
 
     Only the words of a user prove a fact.
     """
+    is_wanted = project.options.agents.enable_auto_fact_extraction
+    if not (is_wanted and model_access.is_enabled(project)):
+        return None, [NO_MODEL]
     texts = [
         SourceText(f"the user's words {each.place + 1}", each.text, USER_SOURCE)
         for each in messages
