@@ -40,12 +40,14 @@ METADATA_OPERATORS = ("eq", "ne", *metadata_filter.OPERATORS)
 class FieldCondition:
     """A condition on one field; `kinds` has the kind of entity that it names, if any.
 
-    `entity` is the id of the entity, if it names exactly one.
+    `entity` is the id of the entity, if it names exactly one. `values` is how many values
+    it compares with.
     """
 
     query: Q
     kinds: frozenset[str] = NOBODY
     entity: str = ""
+    values: int = 1
 
     @property
     def sure_kinds(self) -> frozenset[str]:
@@ -72,12 +74,13 @@ def _read_entity(name: str, wanted: Any) -> Iterator[FieldCondition]:
         if operator == "in":
             values = _texts(name, value)
             query = reduce(or_, (_entity(name, each) for each in values))
-        else:
-            query = _entity(name, _text(name, value))
+            yield FieldCondition(query, frozenset({name}), values=len(values))
+            continue
+        query = _entity(name, _text(name, value))
         if operator == "ne":
             yield FieldCondition(~query)
         else:
-            one = value if operator == "eq" and value != ANY else ""
+            one = value if value != ANY else ""
             yield FieldCondition(query, frozenset({name}), one)
 
 
@@ -118,7 +121,8 @@ def _compare(field: Any, operator: str, first: datetime, after: datetime | None)
 def _read_categories(name: str, wanted: Any) -> Iterator[FieldCondition]:
     for operator, value in _operators(name, wanted, ("eq", "ne", "in", "contains")):
         if operator == "in":
-            yield FieldCondition(Q(tags__overlap=_texts(name, value)))
+            tags = _texts(name, value)
+            yield FieldCondition(Q(tags__overlap=tags), values=len(tags))
         elif operator == "contains":
             yield FieldCondition(Q(Contains(_JoinedTags(), _text(name, value))))
         else:
@@ -142,16 +146,23 @@ def _read_metadata(name: str, wanted: Any) -> Iterator[FieldCondition]:
     for key, value in wanted.items():
         asked = value if isinstance(value, dict) else {"eq": value}
         for operator, bound in _operators(f"metadata.{key}", asked, METADATA_OPERATORS):
-            simple = operator in ("eq", "ne")
-            yield from _metadata(key, bound if simple else {operator: bound}, operator)
+            yield _metadata(key, operator, bound)
 
 
-def _metadata(key: str, asked: Any, operator: str) -> Iterator[FieldCondition]:
+def _metadata(key: str, operator: str, bound: Any) -> FieldCondition:
+    simple = operator in ("eq", "ne")
+    if simple and isinstance(bound, dict):
+        raise UnsupportedFilter(f"metadata.{key[:80]}: {operator} has a single value.")
+    asked = bound if simple else {operator: bound}
     try:
         (found,) = metadata_filter.parse({key: asked})
     except BadMetadataFilter as error:
         raise UnsupportedFilter(f"metadata: {error}") from None
-    yield FieldCondition(~found.condition if operator == "ne" else found.condition)
+    query = ~found.condition if operator == "ne" else found.condition
+    if operator in metadata_filter.BOUNDS:
+        # Without the key the comparison is NULL, and NOT would leave the memory out.
+        query = Q(metadata__has_key=key) & query
+    return FieldCondition(query, values=len(bound) if operator == "in" else 1)
 
 
 def _read_keywords(name: str, wanted: Any) -> Iterator[FieldCondition]:
@@ -165,8 +176,10 @@ def _read_memory_ids(name: str, wanted: Any) -> Iterator[FieldCondition]:
     if isinstance(wanted, list):
         wanted = {"in": wanted}
     for _, value in _operators(name, wanted, ("in",)):
-        ids = [parse_id(each) for each in _texts(name, value)]
-        yield FieldCondition(Q(pk__in=[pk for pk in ids if pk]))
+        ids = {each: parse_id(each) for each in _texts(name, value)}
+        if wrong := [each[:64] for each, pk in ids.items() if pk is None]:
+            raise UnsupportedFilter(f"{name}: {wrong[0]!r} is no id of a memory.")
+        yield FieldCondition(Q(pk__in=list(ids.values())), values=len(ids))
 
 
 def _operators(

@@ -6,7 +6,7 @@ more than was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
@@ -18,11 +18,13 @@ from common.caller import Caller
 from mcp_server.mem0 import entities, field_conditions
 from mcp_server.mem0.field_conditions import NOBODY, FieldCondition
 from mcp_server.mem0.refusals import UnsupportedFilter
+from memories.metadata_filter import MAX_KEYS
 from memories.scopes import Scope
 
 Operator = Literal["AND", "OR", "NOT"]
 OPERATORS = get_args(Operator)
-MAX_CONDITIONS, MAX_DEPTH = 100, 10
+# Conditions, groups and values of `in`, of one filter: each becomes a part of the query.
+MAX_PARTS, MAX_DEPTH = 200, 10
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,16 @@ class FilterGroup:
 Node = FieldCondition | FilterGroup
 
 
-def parse(value: Any) -> FilterGroup:
-    """Read the filters of a request; raise UnsupportedFilter for one that is none."""
-    return _Parser().group(value, depth=1)
+def parse(*filters: Any) -> FilterGroup:
+    """Read the filters of a request, which all must hold.
+
+    An empty object is no filter here, and the group has no parts if all are empty. Inside
+    AND, OR and NOT it is refused: it would match everything. Raise UnsupportedFilter for
+    what is not understood.
+    """
+    parser = _Parser()
+    groups = [parser.group(each, depth=1) for each in filters if each != {}]
+    return FilterGroup("AND", groups)
 
 
 def find_scope(filters: FilterGroup, caller: Caller) -> Scope | None:
@@ -99,9 +108,9 @@ def build_query(node: Node, caller: Caller, done: frozenset[str] = NOBODY) -> Q:
         parts = (build_query(part, caller, entities.PRIVATE) for part in node.parts)
         return ~reduce(or_, parts) & _query_default(open_kinds, caller)
     query = _query_default(open_kinds - node.kinds, caller)
+    each_sure = [part.sure_kinds for part in node.parts]
     for place, part in enumerate(node.parts):
-        others = [*node.parts[:place], *node.parts[place + 1 :]]
-        sure = done.union(*(other.sure_kinds for other in others))
+        sure = done.union(*each_sure[:place], *each_sure[place + 1 :])
         query &= build_query(part, caller, entities.PRIVATE - (part.kinds - sure))
     return query
 
@@ -112,16 +121,20 @@ def _query_default(kinds: frozenset[str], caller: Caller) -> Q:
 
 
 class _Parser:
-    """Reads one filter and counts its conditions."""
+    """Reads the filters of one request and counts what they have."""
 
     def __init__(self) -> None:
-        self.conditions = 0
+        self.count = 0
+        self.metadata_keys: set[str] = set()
 
     def group(self, value: Any, depth: int) -> FilterGroup:
         if not isinstance(value, dict):
             raise UnsupportedFilter("A filter is an object of conditions.")
+        if not value:
+            raise UnsupportedFilter("A filter inside AND, OR or NOT has a condition.")
         if depth > MAX_DEPTH:
             raise UnsupportedFilter(f"Filters are nested at most {MAX_DEPTH} deep.")
+        self.add(1)
         return FilterGroup("AND", list(self.parts(value, depth)))
 
     def parts(self, value: dict[str, Any], depth: int) -> Iterator[Node]:
@@ -129,8 +142,10 @@ class _Parser:
             if name in OPERATORS:
                 yield self.join(name, wanted, depth)
                 continue
+            if name == "metadata" and isinstance(wanted, dict):
+                self.add_keys(wanted)
             for condition in field_conditions.read(name, wanted):
-                self.count()
+                self.add(condition.values)
                 yield condition
 
     def join(self, operator: Any, wanted: Any, depth: int) -> FilterGroup:
@@ -140,7 +155,14 @@ class _Parser:
             raise UnsupportedFilter(f"{operator} has a list of filters, and not none.")
         return FilterGroup(operator, [self.group(part, depth + 1) for part in parts])
 
-    def count(self) -> None:
-        self.conditions += 1
-        if self.conditions > MAX_CONDITIONS:
-            raise UnsupportedFilter(f"Send at most {MAX_CONDITIONS} conditions.")
+    def add(self, parts: int) -> None:
+        self.count += parts
+        if self.count > MAX_PARTS:
+            raise UnsupportedFilter(
+                f"Send at most {MAX_PARTS} conditions, groups and values of `in`."
+            )
+
+    def add_keys(self, keys: Iterable[str]) -> None:
+        self.metadata_keys.update(keys)
+        if len(self.metadata_keys) > MAX_KEYS:
+            raise UnsupportedFilter(f"metadata: filter by {MAX_KEYS} keys at most.")

@@ -144,7 +144,7 @@ class FilterBody(OptionsBody):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         further = self.further_filters(attrs)
-        attrs["filters"] = parse({"AND": [attrs.get("filters", {}), *further]})
+        attrs["filters"] = parse(attrs.get("filters", {}), *further)
         return attrs
 
     def further_filters(self, attrs: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -255,13 +255,13 @@ class DeleteAllQuery(EntityFields):
             raise serializers.ValidationError("Send the filters as JSON.") from None
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if not attrs:
+        ids = {name: attrs[name] for name in entities.NAMES if name in attrs}
+        attrs["matching"] = parse(attrs.get("filters", {}), ids)
+        if not attrs["matching"].parts:
             raise serializers.ValidationError(
                 f"Name whose memories to delete: {', '.join(entities.NAMES)} or filters; "
                 '"*" is everybody.'
             )
-        ids = {name: attrs[name] for name in entities.NAMES if name in attrs}
-        attrs["matching"] = parse({"AND": [attrs.get("filters", {}), ids]})
         attrs["ids"] = None
         is_scope = (
             not attrs.keys() & {"filters", "agent_id"} and "*" not in ids.values()

@@ -116,7 +116,11 @@ CASES = [
     ({"user_id": "ann", "timestamp": {"lt": "2020-02-03"}}, set()),
     ({"user_id": "ann", "created_at": {"eq": 1_580_688_000}}, {"ann in a shop"}),
     ({"user_id": "ann", "updated_at": {"gt": "2021-01-01T00:00:00Z"}}, ANN),
-    ({"memory_ids": ["mem_1"]}, set()),
+    ({"memory_ids": ["00000000-0000-0000-0000-000000000000"]}, set()),
+    (
+        {"user_id": "ann", "NOT": {"metadata": {"n": {"gt": 5}}}},
+        ANN - {"ann by bot"},
+    ),
 ]
 
 
@@ -171,7 +175,17 @@ class TestWhatIsRefused:
             {"metadata": {"a": [1]}},
             {"keywords": "a"},
             {"memory_ids": "a"},
-            {"OR": [{"user_id": "ann"}] * 101},
+            {"memory_ids": ["typo"]},
+            {"metadata": {"a": {"eq": {"gt": 1, "lt": 2}}}},
+            # What is empty would match everything.
+            {"AND": [{}]},
+            {"NOT": {}},
+            {"NOT": [{"user_id": "ann"}, {}]},
+            # What costs: conditions, groups, values, and keys of metadata.
+            {"OR": [{"user_id": "ann"}] * 100},
+            {"OR": [{"OR": [{"user_id": "ann"}]}] * 67},
+            {"OR": [{"user_id": {"in": ["ann"] * 99}}] * 2},
+            {"AND": [{"metadata": {f"k{n}": 1}} for n in range(11)]},
             {
                 "NOT": {
                     "NOT": {

@@ -49,7 +49,7 @@ class TestAdd:
         texts = [each["memory"] for each in answer["results"]]
         assert texts == [message["content"] for message in SAID]
         assert {each["event"] for each in answer["results"]} == {"ADD"}
-        assert "LANGUAGE_PROVIDER is 'none'" in " ".join(answer["notes"])
+        assert "LANGUAGE_PROVIDER" in " ".join(answer["notes"])
         row = Memory.objects.get(pk=answer["results"][0]["id"])
         assert row.typed_scope.to_dict() == {"kind": "user", "user_id": "ann"}
         assert (row.metadata, row.provenance) == ({"trip": 7}, {"role": "user"})
@@ -105,6 +105,26 @@ class TestAdd:
         assert "infer: facts refused: no_quote 1" in answer["notes"]
         assert any("what assistants say" in note for note in answer["notes"])
 
+    @pytest.mark.parametrize(
+        "forbidden",
+        [
+            {"language": {"enabled": False}},
+            {"agents": {"enable_auto_fact_extraction": False}},
+        ],
+    )
+    def test_a_model_that_the_owner_forbids_is_not_asked(
+        self, bob_mem0, project, settings, forbidden
+    ):
+        settings.LANGUAGE_PROVIDER = "fake"
+        project.settings = forbidden
+        project.save()
+        with script_answers({"facts": []}) as asked:
+            answer = bob_mem0.add(SAID, user_id="ann")
+
+        assert len(answer["results"]) == len(SAID)
+        assert "language.enabled" in " ".join(answer["notes"])
+        assert not asked
+
     def test_what_is_not_stored_is_said(self, bob_mem0):
         messages = [
             {"role": "system", "content": "Be kind."},
@@ -138,6 +158,9 @@ class TestAdd:
             ),
             ({"messages": SAID, "expiration_date": "soon"}, "invalid"),
             ({"messages": SAID, "timestamp": 10**30}, "invalid_number"),
+            # In UTC these are in the years 0 and 10000, which no read can return.
+            ({"messages": SAID, "timestamp": "0001-01-01T00:00:00+14:00"}, "invalid"),
+            ({"messages": SAID, "timestamp": "9999-12-31T23:59:59-14:00"}, "invalid"),
         ],
     )
     def test_a_bad_body_is_refused_in_words(self, bob_mem0, body, code):

@@ -51,7 +51,16 @@ class TestDeleteAll:
 
     @pytest.mark.parametrize(
         "query",
-        [{}, {"filters": "ann"}, {"filters": "{'color': 'red'}"}, {"user": "ann"}],
+        [
+            {},
+            {"filters": "ann"},
+            {"filters": "{'color': 'red'}"},
+            {"user": "ann"},
+            {"filters": "{}"},
+            {"filters": '{"AND":[{}]}'},
+            {"filters": '{"NOT":[{}]}'},
+            {"filters": '{"NOT":[{"memory_ids":["typo"]}]}'},
+        ],
     )
     def test_what_is_not_understood_deletes_nothing(self, alice_mem0, stored, query):
         assert alice_mem0.delete_all(**query, status=400)["detail"]
