@@ -23,8 +23,11 @@ from agent_memory.repository import find_repository
 from agent_memory.version import VERSION
 
 # Seconds until the agent goes on without an answer. The server answers a session start in
-# 0.3 s; the rest is for a slow network.
+# 0.3 s; the rest is for a slow network and a busy machine.
 LIMIT = 1.0
+# At these events an agent is given what the project knows. A harness ends a hook after
+# `scriptless.TIMEOUT` seconds, in which Python starts too.
+RECALL_LIMIT = 2.5
 BACKGROUND_LIMIT = 120.0  # seconds for a transcript, in a process that nobody waits for
 EVENTS = frozenset(
     [
@@ -39,6 +42,7 @@ EVENTS = frozenset(
 )
 # `am doctor` runs this one: it goes the whole way, and counts as no event of a session.
 CHECK = "check"
+RECALLS = frozenset(["session-start", "prompt", "tool-failed", CHECK])
 # The agent reads no answer to these, and a harness gives them as little as 1.5 s together.
 BACKGROUND = frozenset(["pre-compact", "stop", "session-end"])
 # At these events the agent has finished its last task.
@@ -103,13 +107,18 @@ def main(arguments: list[str]) -> None:
             done.set()
 
     threading.Thread(target=work, daemon=True).start()
-    limit = BACKGROUND_LIMIT if is_detached else LIMIT
+    limit = BACKGROUND_LIMIT if is_detached else limit_of(name)
     if not done.wait(limit):
         error = TimeoutError(f"no answer within {limit:g} s")
         answer[0] = _report(harness, name, error)
     sys.stdout.write(answer[0])
     sys.stdout.flush()
     os._exit(0)  # a thread that still waits for the server would delay an ordinary exit
+
+
+def limit_of(name: str) -> float:
+    """Return the seconds that an agent waits at most for this event."""
+    return RECALL_LIMIT if name in RECALLS else LIMIT
 
 
 def _parse(arguments: list[str]) -> tuple[str, str, bool]:
@@ -158,7 +167,7 @@ def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> st
         detach(event, text)
         return NOTHING
     if not is_detached:
-        return answer_event(connection, event, limit=LIMIT)
+        return answer_event(connection, event, limit=limit_of(name))
     try:
         send_transcript(connection, event)
     finally:  # the end of a session is told also if its transcript is refused
@@ -194,7 +203,8 @@ def ask_status(connection: Connection) -> None:
 
     query = {"project_id": connection.project_id}
     path = "/hooks/status"
-    answer = exchange.send(connection, "GET", path, query=query, timeout=LIMIT)
+    limit = limit_of(CHECK)
+    answer = exchange.send(connection, "GET", path, query=query, timeout=limit)
     exchange.require_success(answer)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 SERVER = "agent-memory"  # the name of the MCP server in every harness
-TIMEOUT = 3  # seconds that a harness gives a hook; `am hook` itself ends within one
+TIMEOUT = 3  # seconds that a harness gives a hook; `am hook` ends earlier by itself
 KEY_VARIABLE = "AGENT_MEMORY_KEY"
 # The fields that every event of Claude Code and Codex has, and those of one event. Codex
 # calls no tool if a field that is named is not in the event.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import agent_memory
 import pytest
-from agent_memory import connections, exchange, hook, hook_log
+from agent_memory import connections, exchange, hook, hook_log, scriptless
 from agent_memory.connections import Connection, Connections
 from agent_memory.harnesses import Program
 from agent_memory.repository import find_repository
@@ -163,7 +163,7 @@ class TestNeverInTheWay:
         done, seconds = start("session-start", codex_start)
 
         assert (done.returncode, done.stdout) == (0, b"{}"), done.stderr
-        assert seconds < hook.LIMIT + 4  # the rest is Python's start on a busy machine
+        assert seconds < hook.RECALL_LIMIT + 4  # the rest is Python's start on a busy machine
         [row] = hook_log.read_newest(5)
         assert words in row["error"]
         assert (row["harness"], row["event"]) == ("codex", "session-start")
@@ -213,14 +213,36 @@ class TestNeverInTheWay:
 
         assert (done.returncode, done.stdout) == (0, b"{}")
 
-    def test_the_log_names_the_limit_of_a_process_in_the_background(
-        self, home, monkeypatch
+    @pytest.mark.parametrize(
+        ("event", "seconds"),
+        [
+            ("session-start", 2.5),
+            ("prompt", 2.5),
+            ("tool-failed", 2.5),
+            ("subagent-start", 1.0),
+            ("stop", 1.0),
+        ],
+    )
+    def test_an_event_that_recalls_waits_longer_but_less_than_the_harness(
+        self, event, seconds
     ):
-        monkeypatch.setattr(hook, "BACKGROUND_LIMIT", 0.01)
+        assert hook.limit_of(event) == seconds < scriptless.TIMEOUT
+
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [
+            ("BACKGROUND_LIMIT", ["stop", "--detached"]),
+            ("RECALL_LIMIT", ["session-start"]),
+        ],
+    )
+    def test_the_log_names_the_limit_that_held(
+        self, home, monkeypatch, name, arguments
+    ):
+        monkeypatch.setattr(hook, name, 0.01)
         monkeypatch.setattr(hook.os, "_exit", lambda _: None)
         monkeypatch.setattr(hook, "run", lambda *_, **__: threading.Event().wait(0.2))
 
-        hook.main(["stop", "--harness", "codex", "--detached"])
+        hook.main([*arguments, "--harness", "codex"])
 
         assert hook_log.read_newest(1)[0]["error"] == "no answer within 0.01 s"
 
