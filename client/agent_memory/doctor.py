@@ -34,6 +34,15 @@ PROBE_SECONDS = 5.0
 ROUND_TRIP_SECONDS = 10.0
 MAX_CLOCK_SECONDS = 60.0  # more, and the times of what an agent stores mislead
 RECENT_SECONDS = 24 * 3600.0
+SESSION_LOSS = "the session was not sent"
+# What an agent or the service goes without if the hook of an event fails.
+LOSSES = {
+    "session-start": "that session started without what the project knows",
+    "subagent-start": "that subagent started without what the project knows",
+    "prompt": "that prompt was answered without what the project knows of it",
+    "tool-failed": "a known fix of that failed call was not given",
+    **dict.fromkeys(hook.BACKGROUND, SESSION_LOSS),
+}
 READY = "readyz"
 # Of /readyz, by the name of the check: how to mend it.
 MENDS = {
@@ -351,21 +360,39 @@ def check_events(entry: Connection) -> Iterator[DoctorLine]:
 
 
 def check_log() -> DoctorLine:
-    """Say how many hooks failed within a day, and why the last one did."""
+    """Say how many hooks failed within a day, and of each kind of loss the last one."""
     since = time.strftime(
         "%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - RECENT_SECONDS)
     )
     rows = [row for row in hook_log.read_newest(1000) if row["at"] >= since]
     if not rows:
         return DoctorLine("hook log", "ok", "no hook has failed for a day")
-    last = rows[-1]
-    detail = f"{len(rows)} hooks failed within a day, the last at {last['at']} ({last['harness']} {last['event']}): {last['error']}"
+    newest = {LOSSES.get(row["event"], row["event"]): row for row in rows}
+    losses = "; ".join(_describe_loss(row) for row in newest.values())
+    hooks = "1 hook" if len(rows) == 1 else f"{len(rows)} hooks"
+    mend = f"If the lines above are well, it has passed. The log is {hook_log.file()}."
+    if any(_is_sent_later(row) for row in rows):
+        mend = f"`am backfill` sends the sessions that were not sent. {mend}"
+    if newest.keys() - {SESSION_LOSS}:
+        mend = f"`am context TASK` prints what was not given. {mend}"
     return DoctorLine(
-        "hook log",
-        "warning",
-        detail,
-        f"If the lines above are well, it has passed. The log is {hook_log.file()}.",
+        "hook log", "warning", f"{hooks} failed within a day: {losses}", mend
     )
+
+
+def _describe_loss(row: dict[str, Any]) -> str:
+    """Say when a hook failed, why, and what was lost; the time is that of this machine."""
+    at = datetime.fromisoformat(row["at"]).astimezone()
+    error, event = row["error"], row["event"]
+    reason = f"got {error}" if error.startswith("no answer") else f"failed ({error})"
+    hook_words = f"at {at:%H:%M} {event} of {row['harness']} {reason}"
+    loss = LOSSES.get(event)
+    return f"{hook_words}: {loss}" if loss else hook_words
+
+
+def _is_sent_later(row: dict[str, Any]) -> bool:
+    harness = BY_NAME.get(row["harness"])
+    return row["event"] in hook.BACKGROUND and bool(harness and harness.transcripts)
 
 
 def fix(folder: Path) -> list[str]:

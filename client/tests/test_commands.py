@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import agent_memory
@@ -467,12 +468,31 @@ class TestDoctor:
 
         assert found["claude-code hook"]["status"] == "fault"
 
-    def test_the_last_failed_hook_is_said(self, am, connected):
-        hook_log.add("codex", "prompt", "no answer within 1 s")
+    def test_a_failed_hook_says_what_was_lost(self, am, connected):
+        hook_log.add("codex", "session-start", "no answer within 2.5 s")
 
         _, found, _ = self.findings(am)
 
-        assert "no answer within 1 s" in found["hook log"]["detail"]
+        local = datetime.fromisoformat(hook_log.read_newest(1)[0]["at"]).astimezone()
+        assert found["hook log"]["detail"] == (
+            f"1 hook failed within a day: at {local:%H:%M} session-start of codex got no "
+            "answer within 2.5 s: that session started without what the project knows"
+        )
+        assert "am context" in found["hook log"]["mend"]
+        assert "backfill" not in found["hook log"]["mend"]
+
+    def test_a_session_that_was_not_sent_is_told_to_backfill(self, am, connected):
+        hook_log.add("codex", "prompt", "no answer within 2.5 s")
+        hook_log.add("codex", "stop", "the server answered 500")
+
+        _, found, _ = self.findings(am)
+
+        detail, mend = found["hook log"]["detail"], found["hook log"]["mend"]
+        assert "without what the project knows of it; at" in detail
+        assert detail.endswith(
+            "stop of codex failed (the server answered 500): the session was not sent"
+        )
+        assert "`am backfill` sends" in mend
 
 
 class TestBackfill:

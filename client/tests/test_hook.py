@@ -163,7 +163,9 @@ class TestNeverInTheWay:
         done, seconds = start("session-start", codex_start)
 
         assert (done.returncode, done.stdout) == (0, b"{}"), done.stderr
-        assert seconds < hook.RECALL_LIMIT + 4  # the rest is Python's start on a busy machine
+        assert (
+            seconds < hook.RECALL_LIMIT + 4
+        )  # the rest is Python's start on a busy machine
         [row] = hook_log.read_newest(5)
         assert words in row["error"]
         assert (row["harness"], row["event"]) == ("codex", "session-start")
