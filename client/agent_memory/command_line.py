@@ -219,25 +219,19 @@ def _connect(
     as_json: bool,
 ) -> None:
     plan = connecting.plan(wish, known)
-    if not as_json:
-        names = ", ".join(h.title for h in wish.harnesses) or "no coding agent"
-        say(f"{wish.project} at {wish.server}: {names}\n")
-        for difference in plan.differences:
-            output.console.print(Syntax(difference, "diff", background_color="default"))
-    if not yes and plan.differences:
-        typer.confirm("Write this?", abort=True)
     before = known.at(plan.place)
     found = _find_kept(before, wish, key) if before else None
-    if not (found or key.secret or as_json):
-        say("The checkout of the service makes a key; this takes some seconds.")
-    found = found or keys.obtain(
-        wish.server,
-        key.secret,
-        project=wish.project,
-        agent_id=wish.agent_id,
-        is_read_only=wish.is_read_only,
-        data=data,
-    )
+    if found:
+        _confirm(plan, yes=yes, as_json=as_json)
+    else:
+        if not (key.secret or as_json):
+            say("The checkout of the service makes a key; this takes some seconds.")
+        # A key that the server does not know is said before anything is asked.
+        with keys.open_source(wish.server, key.secret, data) as source:
+            _confirm(plan, yes=yes, as_json=as_json)
+            found = source.obtain(
+                wish.project, wish.agent_id, is_read_only=wish.is_read_only
+            )
     try:
         entry = connecting.apply(plan, found)
     except BaseException:
@@ -248,6 +242,26 @@ def _connect(
         if reason:
             errors.print(f"The key before was not revoked: {reason}", markup=False)
     _say_result(entry, wish, plan, as_json=as_json)
+
+
+def _confirm(plan: connecting.Plan, *, yes: bool, as_json: bool) -> None:
+    """Show what will be written, and ask."""
+    wish = plan.wish
+    if not as_json:
+        say(f"{wish.project} at {wish.server}")
+        for harness in wish.harnesses:
+            root = connecting.root_of(wish.folder)
+            say(settings_edit.describe_files(harness, this_machine(), root))
+        if not wish.harnesses:
+            say("No coding agent was found.")
+        _show_differences(plan.differences)
+    if not yes and plan.differences:
+        typer.confirm("Write this?", abort=True)
+
+
+def _show_differences(differences: list[str]) -> None:
+    for difference in differences:
+        output.console.print(Syntax(difference, "diff", background_color="default"))
 
 
 def _find_kept(

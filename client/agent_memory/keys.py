@@ -19,6 +19,19 @@ from agent_memory.errors import AgentMemoryError, Problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CHECKOUT = Path(__file__).resolve().parents[2]
+# Prints the data folder of the checkout, as its manage.py finds it.
+LOCATE_CODE = (
+    "import environ;"
+    "from embedded import data_folder, servers;"
+    "environ.Env.read_env(data_folder.BASE_DIR / '.env');"
+    "print('' if servers.is_set('DATABASE_URL') else data_folder.locate())"
+)
+OTHER_DATA = (
+    "{server} does not know the keys that its checkout makes: it runs on another "
+    "data folder. Name the one that `bin/up` printed after `Data:` with --data, "
+    "or give a key with --key."
+)
+POSTGRES_PID = "postgres/postmaster.pid"  # it is there while PostgreSQL runs
 CREATE_SECONDS = 120.0  # the first command of a stopped service starts its servers
 SECRET = re.compile(r"am_[A-Za-z0-9_\-]{10,200}")
 
@@ -45,37 +58,44 @@ def is_local(server: str) -> bool:
     return urlsplit(server).hostname in LOOPBACK
 
 
-def obtain(
-    server: str,
-    given: str,
-    *,
-    project: str,
-    agent_id: str,
-    is_read_only: bool,
-    data: str,
-) -> ConnectionKey:
-    """Return a key of the project for this machine, which makes the project if it is new.
+@dataclass(frozen=True)
+class KeySource:
+    """A key that the server knows: one that was given, or else an owner's made here."""
 
-    With a key that may not issue others, that key itself is used, if it sees the project
-    and may do no more than the agents need.
+    client: Client
+    given: str
+
+    def obtain(
+        self, project: str, agent_id: str, *, is_read_only: bool
+    ) -> ConnectionKey:
+        """Return a key of the project for this machine, and make the project if it is new.
+
+        With a key that may not issue others, that key itself is used, if it sees the
+        project and may do no more than the agents need.
+        """
+        try:
+            return _issue(self.client, project, agent_id, is_read_only)
+        except Problem as problem:
+            if problem.status != 403 or not self.given:
+                raise
+            role = "viewer" if is_read_only else "writer"
+            _require_role(self.client, self.given, role)
+            return _use(self.client, self.given, project, problem)
+
+
+@contextmanager
+def open_source(server: str, given: str, data: str) -> Iterator[KeySource]:
+    """Yield where a key comes from; raise first if the server does not know it.
+
+    An owner's key that is made here ends with the block.
     """
     if given:
         with Client(server, given) as client:
-            return _issue_or_use(client, given, project, agent_id, is_read_only)
+            client.projects_list(limit=1)
+            yield KeySource(client, given)
+        return
     with _local_owner(server, data) as client:
-        return _issue(client, project, agent_id, is_read_only)
-
-
-def _issue_or_use(
-    client: Client, given: str, project: str, agent_id: str, is_read_only: bool
-) -> ConnectionKey:
-    try:
-        return _issue(client, project, agent_id, is_read_only)
-    except Problem as problem:
-        if problem.status != 403:
-            raise
-        _require_role(client, given, "viewer" if is_read_only else "writer")
-        return _use(client, given, project, problem)
+        yield KeySource(client, "")
 
 
 def _require_role(client: Client, given: str, role: str) -> None:
@@ -149,24 +169,38 @@ def _local_owner(server: str, data: str) -> Iterator[Client]:
             f"Give a key of {server} with --key or in AGENT_MEMORY_KEY: an owner's, from which "
             "a key for this project is made, or one from the page *Connect* of the admin."
         )
+    if is_stopped(locate_data(data)):
+        raise NotPossible(OTHER_DATA.format(server=server))
     secret = _create_owner_key(data)
     with Client(server, secret) as client:
         try:
             rows = client.follow(client.keys_list())
             key_id = next(k["id"] for k in rows if secret.startswith(k["prefix"]))
         except Problem as problem:
-            raise NotPossible(
-                f"{server} does not know the key that its checkout made: it runs on another "
-                "data folder. Name the one that `bin/up` printed after `Data:` with --data, "
-                "or give a key with --key."
-            ) from problem
+            raise NotPossible(OTHER_DATA.format(server=server)) from problem
         try:
             yield client
         finally:
             client.keys_revoke(key_id)
 
 
-def _create_owner_key(data: str) -> str:
+def locate_data(data: str) -> Path | None:
+    """Return the data folder that a key is made in; None if the database is not in one."""
+    done = _run_checkout(["-c", LOCATE_CODE], data)
+    path = done.stdout.strip()
+    return Path(path) if done.returncode == 0 and path else None
+
+
+def is_stopped(folder: Path | None) -> bool:
+    """Whether the PostgreSQL of a data folder is surely not running."""
+    try:
+        return folder is not None and not Path(folder, POSTGRES_PID).exists()
+    except PermissionError:
+        return False  # a folder of another user
+
+
+def _run_checkout(arguments: list[str], data: str) -> subprocess.CompletedProcess[str]:
+    """Run the Python of the server's checkout in it, for a data folder."""
     manage, python = CHECKOUT / "manage.py", CHECKOUT / ".venv/bin/python"
     if not manage.is_file() or not python.exists():
         raise NotPossible(
@@ -174,18 +208,21 @@ def _create_owner_key(data: str) -> str:
             "itself. Give an owner's key with --key or in AGENT_MEMORY_KEY: `bin/up` printed "
             "one on its first start."
         )
-    command = [str(python), str(manage), "create_key", "--role", "owner"]
-    command += ["--name", "am connect (ends at once)", "--expires", "1"]
-    environment = {**os.environ, **({"DATA_DIR": data} if data else {})}
-    done = subprocess.run(
-        command,
+    return subprocess.run(
+        [str(python), *arguments],
         cwd=CHECKOUT,
-        env=environment,
+        env={**os.environ, **({"DATA_DIR": data} if data else {})},
         capture_output=True,
         text=True,
         timeout=CREATE_SECONDS,
         check=False,
     )
+
+
+def _create_owner_key(data: str) -> str:
+    command = ["manage.py", "create_key", "--role", "owner"]
+    command += ["--name", "am connect (ends at once)", "--expires", "1"]
+    done = _run_checkout(command, data)
     found = SECRET.search(done.stdout)
     if done.returncode or not found:
         words = (done.stderr.strip().splitlines() or ["no reason was printed"])[-1]

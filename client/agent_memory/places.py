@@ -11,6 +11,7 @@ import os
 import posixpath
 import sys
 from collections.abc import Mapping
+from pathlib import PurePath
 from types import ModuleType
 from typing import NamedTuple
 
@@ -40,6 +41,12 @@ class Machine(NamedTuple):
     def folder_of(self, variable: str, default: str) -> str:
         """Return the folder that a variable names, or else `default` below the home."""
         return self.environment.get(variable) or self.join(self.home, default)
+
+    def shorten(self, path: PurePath) -> str:
+        """Write a path with `~` for the home."""
+        if path.is_relative_to(self.home):
+            return self.join("~", str(path.relative_to(self.home)))
+        return str(path)
 
     @property
     def config(self) -> str:

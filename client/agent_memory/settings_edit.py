@@ -295,6 +295,19 @@ def write(edit: FileEdit) -> None:
         raise
 
 
+def describe_files(harness: CodingAgent, machine: Machine, root: Path) -> str:
+    """Say in one line what a harness is given and in which files."""
+    hooks = f"{len(harness.events)} hooks" if harness.events else "1 plugin"
+    mcp_path = harness.mcp_file.path(machine, root)
+    hook_path = harness.hook_file.path(machine, root)
+    if hook_path == mcp_path:
+        return f"{harness.title}: 1 MCP server, {hooks} in {machine.shorten(mcp_path)}"
+    return (
+        f"{harness.title}: 1 MCP server in {machine.shorten(mcp_path)}, "
+        f"{hooks} in {machine.shorten(hook_path)}"
+    )
+
+
 def render_files(
     harness: CodingAgent, machine: Machine, root: Path, source: Program | ProjectAddress
 ) -> dict[Path, str]:

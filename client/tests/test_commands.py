@@ -292,13 +292,63 @@ class TestConnect:
         assert done.exit_code == output.NOT_POSSIBLE
         assert "bin/up" in done.output
 
-    def test_a_key_of_another_data_folder_is_explained(self, am, service, monkeypatch):
+    @pytest.mark.parametrize("is_stopped", [True, False])
+    def test_a_key_of_another_data_folder_is_explained_before_anything_is_asked(
+        self, am, service, monkeypatch, home, is_stopped
+    ):
+        def make_key(_):
+            assert not is_stopped, "a stopped data folder is not started for a key"
+            return "am_other_database"
+
+        (home / ".codex").mkdir()
         service.answer.is_key_valid = False
-        monkeypatch.setattr(keys, "_create_owner_key", lambda _: "am_other_database")
+        monkeypatch.setattr(keys, "_create_owner_key", make_key)
+        monkeypatch.setattr(keys, "locate_data", lambda _: home / "data")
+        pid = home / "data" / keys.POSTGRES_PID
+        if not is_stopped:
+            pid.parent.mkdir(parents=True)
+            pid.touch()
 
-        done = am("connect", "--server", service.url, "--yes")
+        done = am("connect", "--server", service.url)
 
+        assert done.exit_code == output.NOT_POSSIBLE
         assert "--data" in done.output
+        assert "Write this?" not in done.output and "+" not in done.output
+
+    def test_a_given_key_that_is_unknown_is_said_before_anything_is_asked(
+        self, am, service, home
+    ):
+        (home / ".codex").mkdir()
+        service.answer.is_key_valid = False
+
+        done = am("connect", "--server", service.url, "--key", "am_old")
+
+        assert done.exit_code == output.FAILED
+        assert "No such key." in done.output
+        assert "Write this?" not in done.output and "+" not in done.output
+
+    def test_a_key_that_was_made_to_ask_is_revoked_after_a_no(
+        self, am, service, monkeypatch, home
+    ):
+        (home / ".codex").mkdir()
+        monkeypatch.setattr(keys, "_create_owner_key", lambda _: "am_given_owner")
+        monkeypatch.setattr(keys, "locate_data", lambda _: None)
+
+        am("connect", "--server", service.url, input="n\n")
+
+        assert requests_of(service, "POST") == []
+        assert requests_of(service, "DELETE") == ["/api/v1/keys/k0"]
+
+    def test_each_agent_has_a_line_before_the_difference(self, am, service, home):
+        for name in (".codex", ".gemini"):
+            (home / name).mkdir()
+
+        done = am("connect", "--server", service.url, "--key", "am_owner", input="n\n")
+
+        before = done.output.partition("+")[0]
+        codex = "Codex: 1 MCP server in ~/.codex/config.toml, 7 hooks in ~/.codex/hooks.json"
+        assert codex in before
+        assert "Gemini CLI: 1 MCP server, 6 hooks in ~/.gemini/settings.json" in before
 
     def test_print_writes_nothing(self, am, home):
         done = am("connect", "--print", "codex")
