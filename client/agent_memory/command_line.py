@@ -17,6 +17,7 @@ from agent_memory import (
     doctor,
     exchange,
     hook,
+    hook_log,
     keys,
     output,
     project_commands,
@@ -128,6 +129,9 @@ def connect(
     remove: Annotated[
         bool, typer.Option(help="Take out what `am connect` put in.")
     ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="With --remove: show how each file changes.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -146,7 +150,10 @@ def connect(
             _print_settings(print_only, folder, connecting.this_program())
         elif remove:
             place = connecting.root_of(folder) / path if path else folder
-            _disconnect(place, path, yes=yes or as_json, as_json=as_json)
+            removal = _plan_removal(place, path)
+            if not as_json:
+                _show_removal(removal, with_differences=diff)
+            _disconnect(removal, yes=yes or as_json, as_json=as_json)
         else:
             known = connections.read()
             root = connecting.root_of(folder)
@@ -323,17 +330,47 @@ def _say_result(
     )
 
 
-def _disconnect(folder: Path, path: str, *, yes: bool, as_json: bool) -> None:
+def _plan_removal(folder: Path, path: str) -> connecting.Removal:
     known = connections.read()
     if path and known.at(connections.locate(folder)) is None:
         raise NotPossible(f"{path} is not connected by itself; nothing was removed.")
-    removal = connecting.plan_removal(folder, known)
-    if not as_json:
-        for edit in removal.edits:
-            if edit.changes_something:
-                output.console.print(
-                    Syntax(edit.difference, "diff", background_color="default")
-                )
+    return connecting.plan_removal(folder, known)
+
+
+def _show_removal(removal: connecting.Removal, *, with_differences: bool) -> None:
+    """Name the files of each harness that are changed or deleted."""
+    entry = removal.entry
+    say(f"{entry.project} at {entry.server}")
+    edits = [edit for edit in removal.edits if edit.changes_something]
+    for name in entry.harnesses:
+        ours = [e for e in edits if e.change and e.change.harness == name]
+        files = ", ".join(
+            f"{this_machine().shorten(e.path)} ({'deleted' if e.after is None else 'changed'})"
+            for e in ours
+        )
+        stays = "nothing changes; other connected projects use its settings"
+        say(f"{BY_NAME[name].title}: {files or stays}")
+    if with_differences:
+        _show_differences([edit.difference for edit in edits])
+    elif edits:
+        say("`am connect --remove --diff` shows how each file changes.")
+
+
+def _say_what_stays(entry: Connection) -> None:
+    """Say what a removal leaves on this machine and on the server, and how to delete it."""
+    folder = connections.file_of().parent
+    names = (connecting.BACKUPS, hook_log.FILE)
+    kept = [str(folder / name) for name in names if (folder / name).exists()]
+    if kept:
+        say(f"On this machine stay {' and '.join(kept)}; delete them if you like.")
+    say(
+        f"On {entry.server} stays what {entry.project} has stored. To delete it too, an owner "
+        f"deletes the project in the admin or with DELETE /api/v1/projects/{entry.project_id}; "
+        "for a time it can be restored."
+    )
+
+
+def _disconnect(removal: connecting.Removal, *, yes: bool, as_json: bool) -> None:
     if not yes:
         typer.confirm(
             f"Disconnect {removal.entry.project} and revoke its key?", abort=True
@@ -346,6 +383,7 @@ def _disconnect(folder: Path, path: str, *, yes: bool, as_json: bool) -> None:
         )
         return
     say(f"Disconnected {removal.entry.project}.")
+    _say_what_stays(removal.entry)
     if reason:
         errors.print(f"Its key was not revoked: {reason}", markup=False)
 

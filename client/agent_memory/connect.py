@@ -15,6 +15,7 @@ from agent_memory.repository import find_repository
 from agent_memory.settings_edit import FileEdit, Target
 
 DEFAULT_SERVER = "http://127.0.0.1:8000"
+BACKUPS = "backups"  # a folder beside the connections
 # Files that say that a repository holds several workspaces.
 WORKSPACE_FILES = (
     "pnpm-workspace.yaml",
@@ -156,7 +157,7 @@ def _entry_of(plan: Plan, key: keys.ConnectionKey, known: Connections) -> Connec
 
 
 def _write_edits(edits: Sequence[FileEdit]) -> None:
-    settings_edit.back_up(list(edits), connections.file_of().parent / "backups")
+    settings_edit.back_up(list(edits), connections.file_of().parent / BACKUPS)
     for edit in edits:
         if edit.changes_something:
             settings_edit.write(edit)

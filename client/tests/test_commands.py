@@ -381,6 +381,23 @@ class TestConnect:
         assert list((home / ".claude").iterdir()) == []
         assert not (home / ".claude.json").exists()
 
+    def test_remove_names_the_files_and_what_stays(self, am, connected, home):
+        hook_log.add("codex", "prompt", "no answer within 2.5 s")
+
+        done = am("connect", "--remove", "--yes")
+
+        claude = "~/.claude/settings.json (deleted)"
+        assert "Claude Code: " in done.output and claude in done.output
+        assert "SessionStart" not in done.output
+        assert str(hook_log.file()) in done.output
+        assert "DELETE /api/v1/projects/p1" in done.output
+
+    def test_remove_shows_the_difference_if_it_is_asked_for(self, am, connected):
+        done = am("connect", "--remove", "--diff", input="n\n")
+
+        assert "SessionStart" in done.output
+        assert len(connections.read().entries) == 1
+
     def test_a_folder_of_a_monorepo_is_asked_for(self, am, service, repository):
         (repository / "pnpm-workspace.yaml").write_text("packages: []\n")
         (repository / "packages/billing").mkdir(parents=True)
