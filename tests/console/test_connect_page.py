@@ -101,12 +101,14 @@ class TestKey:
         assert 'role="alert"' in answer.content.decode()
         assert not ApiKey.objects.exists()
 
-    def test_only_an_owner_sees_the_button_and_makes_one(self, curator):
-        page = curator.get(CONNECT).content.decode()
+    @pytest.mark.parametrize("role", [Role.VIEWER, Role.WRITER, Role.CURATOR])
+    def test_only_an_owner_sees_the_button_and_makes_one(self, browser_of, role):
+        bob = browser_of(role)
+        page = bob.get(CONNECT).content.decode()
 
         assert "Make a key" not in page
         assert "Ask an owner" in page
-        assert make_key(curator).status_code == 403
+        assert make_key(bob).status_code == 403
         assert not ApiKey.objects.exists()
 
     def test_nobody_makes_one_for_a_project_of_others(self, charlies, project):
