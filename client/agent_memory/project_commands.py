@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ import typer
 from agent_memory import connections, skills
 from agent_memory.client import Client
 from agent_memory.connections import NotPossible
+from agent_memory.errors import Problem
 from agent_memory.output import print_json, print_rows, report_errors, say
 from agent_memory.places import this_machine
 
@@ -23,9 +25,20 @@ Project = Annotated[
     str, typer.Option("--project", help="By default that of this folder.")
 ]
 Limit = Annotated[int, typer.Option(help="At most so many.", min=1, max=100)]
+Id = Annotated[str, typer.Argument(help="An id, or the beginning of one.")]
 WATCH_SECONDS = 2.0
 
-inbox = typer.Typer(help="The proposals that wait for a person.", no_args_is_help=True)
+MAX_COMPARED = 1000  # rows, newest first, in which the beginning of an id is looked for
+ID_LENGTH = 36
+CURATOR_HINT = (
+    "Set AGENT_MEMORY_KEY to a key with the role curator or owner, such as the one that "
+    "`bin/up` printed at its first start."
+)
+
+inbox = typer.Typer(
+    help="The proposals that wait for a person; alone, it lists them.",
+    invoke_without_command=True,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -99,16 +112,37 @@ def search(
         print_rows(rows, columns, as_json=False)
 
 
-def show(memory_id: str, as_json: Json = False) -> None:
+def show(memory_id: Id, as_json: Json = False) -> None:
     """Print a memory with all its fields."""
     with open_client(as_json=as_json) as client:
-        memory = client.memories_read(memory_id)
-        lines = [
-            f"{name}: {value}"
-            for name, value in memory.items()
-            if value not in ("", None, [], {})
-        ]
-        _print_text(memory, "\n".join(lines), as_json=as_json)
+        rows = client.follow(client.memories_list(limit=100, fields=["id"]))
+        memory = client.memories_read(find_id(memory_id, rows))
+        _print_fields(memory, as_json=as_json)
+
+
+def _print_fields(row: Any, *, as_json: bool) -> None:
+    lines = [
+        f"{name}: {value}"
+        for name, value in row.items()
+        if value not in ("", None, [], {})
+    ]
+    _print_text(row, "\n".join(lines), as_json=as_json)
+
+
+def find_id(start: str, rows: Iterable[Any]) -> str:
+    """Return the id of the one row whose id begins so; a whole id is returned as it is."""
+    if len(start) >= ID_LENGTH:
+        return start
+    ids = [str(row["id"]) for row in islice(rows, MAX_COMPARED)]
+    found = [each for each in ids if each.startswith(start.lower())]
+    if not found:
+        raise NotPossible(
+            f"No id begins with {start!r} among the newest {MAX_COMPARED:,}."
+        )
+    if len(found) > 1:
+        names = ", ".join(found[:5])
+        raise NotPossible(f"{len(found)} ids begin with {start!r}: {names}. Type more.")
+    return found[0]
 
 
 def remember(
@@ -172,6 +206,12 @@ def rules(
         print_rows(rows, columns, as_json=as_json)
 
 
+@inbox.callback()
+def open_inbox(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_inbox()
+
+
 @inbox.command(name="list")
 def list_inbox(limit: Limit = 20, project: Project = "", as_json: Json = False) -> None:
     """List the proposals that wait."""
@@ -189,21 +229,48 @@ def list_inbox(limit: Limit = 20, project: Project = "", as_json: Json = False) 
 Note = Annotated[str, typer.Option(help="Why.")]
 
 
-@inbox.command()
-def accept(delta_id: str, note: Note = "", as_json: Json = False) -> None:
-    """Accept a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
-    _decide(lambda c: c.playbook_deltas_accept(delta_id, note=note), as_json=as_json)
-
-
-@inbox.command()
-def reject(delta_id: str, note: Note = "", as_json: Json = False) -> None:
-    """Reject a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
-    _decide(lambda c: c.playbook_deltas_reject(delta_id, reason=note), as_json=as_json)
-
-
-def _decide(act: Callable[[Client], Any], *, as_json: bool) -> None:
+@inbox.command(name="show")
+def show_proposal(delta_id: Id, as_json: Json = False) -> None:
+    """Print a proposal with its quotes and its gates."""
     with open_client(as_json=as_json) as client:
-        answer = act(client)
+        delta = client.playbook_deltas_read(find_proposal(client, delta_id))
+        _print_fields(delta, as_json=as_json)
+
+
+@inbox.command()
+def accept(delta_id: Id, note: Note = "", as_json: Json = False) -> None:
+    """Accept a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
+    _decide(
+        delta_id,
+        lambda c, found: c.playbook_deltas_accept(found, note=note),
+        as_json=as_json,
+    )
+
+
+@inbox.command()
+def reject(delta_id: Id, note: Note = "", as_json: Json = False) -> None:
+    """Reject a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
+    _decide(
+        delta_id,
+        lambda c, found: c.playbook_deltas_reject(found, reason=note),
+        as_json=as_json,
+    )
+
+
+def find_proposal(client: Client, start: str) -> str:
+    """Return the id of the waiting proposal whose id begins so."""
+    page = client.playbook_deltas_list(status=["pending"], limit=100)
+    return find_id(start, client.follow(page))
+
+
+def _decide(start: str, act: Callable[[Client, str], Any], *, as_json: bool) -> None:
+    with open_client(as_json=as_json) as client:
+        try:
+            answer = act(client, find_proposal(client, start))
+        except Problem as problem:
+            if problem.code == "forbidden":
+                problem.hint = CURATOR_HINT
+            raise
         _print_text(answer, f"{answer['delta']['status']}", as_json=as_json)
 
 

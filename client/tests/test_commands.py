@@ -40,6 +40,10 @@ class Service:
         self.issued = dict(ISSUED)
         self.events = []
         self.checks = CHECKS
+        self.proposals = [
+            {"id": name, "operation": "add", "content": f"Rule {name}", "reason": ""}
+            for name in ("d12", "d13", "d21")
+        ]
 
     def __call__(self, method, path, headers, body):
         answer = self.answer(method, path.partition("?")[0], body)
@@ -83,10 +87,15 @@ class Service:
             },
             ("DELETE", "keys/k1"): (204, {}),
             ("POST", "search"): {"hits": [{"score": 0.5, "memory": MEMORY}]},
-            ("POST", "playbook/deltas/d1/accept"): (
+            ("GET", "memories"): {"results": [MEMORY], "next": None},
+            ("GET", "memories/m1"): MEMORY,
+            ("GET", "playbook"): {"results": [], "next": None},
+            ("GET", "playbook/deltas"): {"results": self.proposals, "next": None},
+            ("POST", "playbook/deltas/d12/accept"): (
                 403,
                 {"code": "forbidden", "detail": "No."},
             ),
+            ("POST", "playbook/deltas/d21/reject"): {"delta": {"status": "rejected"}},
         }.get(route, (404, {"code": "not_found", "detail": f"No {path}."}))
 
 
@@ -674,14 +683,40 @@ class TestUse:
             json.loads(am("search", "prices", "--json").stdout)[0]["memory"] == MEMORY
         )
 
-    def test_a_refusal_is_said_with_its_exit_code(self, am, connected):
-        done = am("inbox", "accept", "d1")
+    def test_a_writer_is_told_which_key_accepts(self, am, connected):
+        done = am("inbox", "accept", "d12")
 
         assert done.exit_code == output.FAILED
-        assert "higher role" in done.output
+        assert "Set AGENT_MEMORY_KEY to a key with the role curator" in done.output
+        assert "bin/up" in done.output
+
+    def test_the_inbox_alone_lists_it(self, am, connected):
+        done = am("inbox")
+
+        assert done.exit_code == 0
+        assert "Rule d13" in done.output
+
+    def test_the_beginning_of_an_id_is_enough_if_it_is_the_only_one(
+        self, am, connected
+    ):
+        assert am("inbox", "reject", "d2").output.strip() == "rejected"
+        assert "cents" in am("show", "m").output
+
+    def test_a_beginning_that_several_ids_have_decides_nothing(self, am, connected):
+        done = am("inbox", "accept", "d1")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert "d12, d13" in done.output
+        assert not any("accept" in path for path in requests_of(connected, "POST"))
+
+    def test_a_beginning_that_no_id_has_is_said(self, am, connected):
+        done = am("show", "x")
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert "No id begins with 'x'" in done.output
 
     def test_a_refusal_is_json_with_json(self, am, connected):
-        done = am("show", "m9", "--json")
+        done = am("show", "01a218f7-1e6a-71df-bfc4-bb3ee32f2c7e", "--json")
 
         assert json.loads(done.stdout)["error"]["code"] == "not_found"
 
