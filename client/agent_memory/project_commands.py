@@ -203,7 +203,22 @@ def rules(
         page = client.playbook_read(**chosen)
         columns = {"id": "id", "category": "category", "content": "rule"}
         rows: list[Any] = [*client.follow(page)]
-        print_rows(rows, columns, as_json=as_json)
+        if rows or as_json:
+            print_rows(rows, columns, as_json=as_json)
+            return
+        words = [f"No rule of {category!r}." if category else "No rule is live yet."]
+        say(" ".join([*words, *_describe_inbox(client)]))
+
+
+def _describe_inbox(client: Client) -> Iterator[str]:
+    """Yield a sentence about the proposals that wait, if there are any."""
+    page = client.playbook_deltas_list(status=["pending"], limit=100)
+    count = len(page["results"])
+    if count == 1:
+        yield "1 proposal waits in the inbox: am inbox"
+    elif count:
+        more = "+" if page["next"] else ""
+        yield f"{count}{more} proposals wait in the inbox: am inbox"
 
 
 @inbox.callback()

@@ -715,6 +715,14 @@ class TestUse:
         assert done.exit_code == output.NOT_POSSIBLE
         assert "No id begins with 'x'" in done.output
 
+    def test_no_rules_are_said_with_the_proposals_that_wait(self, am, connected):
+        assert "3 proposals wait in the inbox: am inbox" in am("rules").output
+        del connected.answer.proposals[1:]
+        assert "1 proposal waits in the inbox: am inbox" in am("rules").output
+        connected.answer.proposals.clear()
+        assert am("rules").output.strip() == "No rule is live yet."
+        assert json.loads(am("rules", "--json").output) == []
+
     def test_a_refusal_is_json_with_json(self, am, connected):
         done = am("show", "01a218f7-1e6a-71df-bfc4-bb3ee32f2c7e", "--json")
 
