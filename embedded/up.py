@@ -44,8 +44,17 @@ current_service: Service | None = None
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=8000,
+        help="port that the service listens on; by default 8000",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="address that the service listens on; by default 127.0.0.1, this machine only",
+    )
     parser.add_argument("--data", help="folder of the data; DATA_DIR names it too")
     parser.add_argument(
         "--reset-admin",

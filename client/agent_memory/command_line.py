@@ -58,7 +58,7 @@ class GivenKey(NamedTuple):
 
 def main() -> None:
     warnings.simplefilter("ignore", VersionWarning)  # `am doctor` says it in words
-    app()
+    app(prog_name="am")
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -86,7 +86,12 @@ def connect(
     context: typer.Context,
     folder: Folder = Path(),
     server: Annotated[
-        str, typer.Option(envvar="AGENT_MEMORY_URL", help="The address of the service.")
+        str,
+        typer.Option(
+            envvar="AGENT_MEMORY_URL",
+            help="The address of the service; by default that of the connection here, of the "
+            f"newest one, or {DEFAULT_SERVER}.",
+        ),
     ] = "",
     key: Annotated[
         str,

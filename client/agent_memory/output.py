@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, NoReturn
 
 import typer
@@ -20,6 +21,8 @@ FAILED = 1
 UNREACHABLE = 3
 NOT_POSSIBLE = 4
 FAULTS_FOUND = 5
+
+WHOLE = frozenset(["id", "key", "last active"])  # columns that are never broken
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -46,10 +49,15 @@ def print_rows(
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in columns.values():
         # What is copied into the next command stays in one piece.
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("id", "key"))
+        table.add_column(heading, overflow="fold", no_wrap=heading in WHOLE)
     for row in rows:
         table.add_row(*(_cell(row.get(name)) for name in columns))
     console.print(table)
+
+
+def write_time(text: str) -> str:
+    """Write a time of the service as this machine's, to the minute."""
+    return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _cell(value: Any) -> str:

@@ -17,7 +17,13 @@ from agent_memory import connections, skills
 from agent_memory.client import Client
 from agent_memory.connections import NotPossible
 from agent_memory.errors import Problem
-from agent_memory.output import print_json, print_rows, report_errors, say
+from agent_memory.output import (
+    print_json,
+    print_rows,
+    report_errors,
+    say,
+    write_time,
+)
 from agent_memory.places import this_machine
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -80,7 +86,7 @@ def _print_text(answer: Any, text: str, *, as_json: bool) -> None:
 
 
 def context(
-    task: Annotated[str, typer.Argument(help="What is to be done.")],
+    task: Annotated[list[str], typer.Argument(help="What is to be done, in words.")],
     tokens: Annotated[int, typer.Option(help="The budget.", min=100)] = 2000,
     project: Project = "",
     as_json: Json = False,
@@ -88,17 +94,20 @@ def context(
     """Print what is known for a task: rules, memories, files."""
     with open_client(project, as_json=as_json) as client:
         answer = client.context_task(
-            task_description=task, token_budget=tokens, card=True
+            task_description=" ".join(task), token_budget=tokens, card=True
         )
         _print_text(answer, answer["text"], as_json=as_json)
 
 
 def search(
-    query: str, limit: Limit = 10, project: Project = "", as_json: Json = False
+    query: Annotated[list[str], typer.Argument(help="What to look for, in words.")],
+    limit: Limit = 10,
+    project: Project = "",
+    as_json: Json = False,
 ) -> None:
     """Search the memories by words and by meaning."""
     with open_client(project, as_json=as_json) as client:
-        hits = client.search(query=query, limit=limit)["hits"]
+        hits = client.search(query=" ".join(query), limit=limit)["hits"]
         if as_json:
             print_json(hits)
             return
@@ -299,7 +308,10 @@ def sessions(limit: Limit = 20, project: Project = "", as_json: Json = False) ->
             "agent_id": "agent",
             "last_active": "last active",
         }
-        print_rows(page["results"], columns, as_json=as_json)
+        rows: list[Any] = page["results"]
+        if not as_json:
+            rows = [{**r, "last_active": write_time(r["last_active"])} for r in rows]
+        print_rows(rows, columns, as_json=as_json)
 
 
 Skills = Annotated[

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import agent_memory
 import pytest
-from agent_memory import connections, hook_log, keys, mcp, output
+from agent_memory import command_line, connections, hook_log, keys, mcp, output
 from agent_memory.command_line import app
 from agent_memory.version import HEADER, VERSION
 from typer.testing import CliRunner
@@ -27,6 +27,12 @@ MEMORY = {
     "id": "m1",
     "memory_type": "decision",
     "content": "Prices [bold]are[/bold] cents.",
+}
+SESSION = {
+    "key": "01a218f7-1e6a-71df-bfc4-bb3ee32f2c7e",
+    "title": "Mend the report by region, which counts each order twice in November",
+    "agent_id": "alice@workstation",
+    "last_active": "2026-11-26T21:37:12.345678Z",
 }
 
 
@@ -89,6 +95,8 @@ class Service:
             ("POST", "search"): {"hits": [{"score": 0.5, "memory": MEMORY}]},
             ("GET", "memories"): {"results": [MEMORY], "next": None},
             ("GET", "memories/m1"): MEMORY,
+            ("GET", "sessions"): {"results": [SESSION], "next": None},
+            ("POST", "context/task"): {"text": "Take the lock."},
             ("GET", "playbook"): {"results": [], "next": None},
             ("GET", "playbook/deltas"): {"results": self.proposals, "next": None},
             ("POST", "playbook/deltas/d12/accept"): (
@@ -722,6 +730,29 @@ class TestUse:
         connected.answer.proposals.clear()
         assert am("rules").output.strip() == "No rule is live yet."
         assert json.loads(am("rules", "--json").output) == []
+
+    @pytest.mark.parametrize(
+        ("command", "field"), [("context", "task_description"), ("search", "query")]
+    )
+    def test_words_need_no_quotes(self, am, connected, command, field):
+        done = am(command, "report", "by", "region")
+
+        assert done.exit_code == 0, done.output
+        assert json.loads(connected.requests[-1][3])[field] == "report by region"
+
+    def test_the_time_of_a_session_stays_in_one_piece(self, am, connected, monkeypatch):
+        monkeypatch.setattr(output.console, "width", 80)
+        local = datetime.fromisoformat(SESSION["last_active"]).astimezone()
+
+        assert f"{local:%Y-%m-%d %H:%M}" in am("sessions").output
+
+    def test_the_help_names_the_command(self, monkeypatch, capsys):
+        monkeypatch.setattr(sys, "argv", ["/opt/agent_memory/__main__.py", "--help"])
+
+        with pytest.raises(SystemExit):
+            command_line.main()
+
+        assert "Usage: am" in capsys.readouterr().out
 
     def test_a_refusal_is_json_with_json(self, am, connected):
         done = am("show", "01a218f7-1e6a-71df-bfc4-bb3ee32f2c7e", "--json")
