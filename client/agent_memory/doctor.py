@@ -225,9 +225,7 @@ def check_harness(
             can_fix=True,
         )
         return
-    yield DoctorLine(
-        harness.name, "ok", f"settings of {harness.title} are in place", harness.note
-    )
+    yield DoctorLine(harness.name, "ok", f"settings of {harness.title} are in place")
     if is_there:
         yield try_hook(harness, target, folder)
         yield try_mcp(harness, target, folder)

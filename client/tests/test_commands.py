@@ -552,6 +552,22 @@ class TestDoctor:
 
         assert found["claude-code hook"]["status"] == "fault"
 
+    def test_trust_is_asked_for_until_an_event_has_come(self, am, connected, home):
+        (home / ".codex").mkdir()
+        am("connect", "--yes")
+
+        assert "trust it once" in am("doctor").output
+        connected.answer.events = [
+            {
+                "harness": "codex",
+                "agent_id": "",
+                "last_event": "stop",
+                "last_at": "now",
+                "events": {"stop": 1},
+            }
+        ]
+        assert "trust it once" not in am("doctor").output
+
     def test_a_failed_hook_says_what_was_lost(self, am, connected):
         hook_log.add("codex", "session-start", "no answer within 2.5 s")
 
