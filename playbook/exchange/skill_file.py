@@ -69,7 +69,8 @@ def write(skill: Skill) -> str:
         f"  project: {_scalar(skill.project_id)}",
     ]
     if skill.applies_to:
-        rows.append(f"  applies-to: {_scalar(', '.join(skill.applies_to))}")
+        places = ", ".join(map(safe_line, skill.applies_to))
+        rows.append(f"  applies-to: {_scalar(places)}")
     rows += [_MARK, "", f"# {safe_line(skill.title)}", "", "## When to use", ""]
     rows.append(safe_line(skill.when))
     section = ""

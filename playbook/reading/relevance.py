@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from django.db.models import Case, Exists, F, OuterRef, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, TextField, Value, When
 from pgvector.django import CosineDistance
 
 from common.text import question_focus
@@ -17,7 +17,7 @@ from inference.errors import InferenceError
 from playbook.models import Conflict, EntryVector
 from playbook.queries import EntryQuerySet
 from playbook.rule_text import applicability
-from playbook.rule_text.applicability import Surroundings
+from playbook.rule_text.applicability import ALWAYS, Surroundings
 from projects.models import Project
 
 # The smallest cosine at which an entry with as many helpful as harmful votes is relevant.
@@ -51,7 +51,7 @@ class Relevance:
 
     `lead` is the cosine minus the gate. Entries are ordered by `lead`, so that helpful
     votes make up for a lower cosine. An entry about a tool or path of the task is relevant
-    at any cosine, and so is one that quotes what the task names; `match` says which it is. `language` is the language of the task that the
+    at any cosine; `match` says which it is. `language` is the language of the task that the
     entry is about, which alone makes it relevant to no task.
     """
 
@@ -116,19 +116,27 @@ def _measure_rows(
             helpful=F("entry__helpful"),
             harmful=F("entry__harmful"),
             applies_to=F("entry__applies_to"),
+            # Only of a rule that is about a tool, a path or a language are the words read.
+            limited_content=Case(
+                When(
+                    Q(entry__applies_to=[]) | Q(entry__applies_to__contains=[ALWAYS]),
+                    then=Value(""),
+                ),
+                default=F("entry__content"),
+                output_field=TextField(),
+            ),
         )
     )
     scale = active_model.scale_of(vector.model)
     columns = ("entry_id", "distance", "is_answer", "applies_to", "is_disputed")
-    rows_found = found.values_list(*columns, "entry__content", "helpful", "harmful")
+    rows_found = found.values_list(*columns, "limited_content", "helpful", "harmful")
     for pk, distance, is_answer, applies_to, is_disputed, content, *votes in rows_found:
         similarity = round(scale.similarity(1 - distance), 4)
         base = ANSWER_GATE if is_answer else RULE_GATE
         is_limited = applicability.is_limited(applies_to)
         match = applicability.find_match(applies_to, around)
-        if is_limited and not match:
-            match = applicability.find_quoted(content, around)
-        is_elsewhere = is_limited and not match
+        is_named = bool(match) or applicability.is_quoted(content, around)
+        is_elsewhere = is_limited and not is_named
         least = required_cosine(base, *votes) + OTHER_PLACE * is_elsewhere
         lead = round(similarity - least, 4)
         is_relevant = (lead >= 0 or bool(match)) and not is_disputed

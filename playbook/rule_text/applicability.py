@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from common.text import languages, literals
+from common.text.visible import drop_invisible
 
 ALWAYS = "always"
 MAX_VALUES = 20  # of an entry
@@ -45,10 +46,14 @@ class Surroundings:
 
 
 def check(value: str) -> str:
-    """Return the value. Raise ValueError if it has none of the forms."""
+    """Return the value. Raise ValueError if it has none of the forms.
+
+    Each character is visible, so that a person who accepts the value sees all of it.
+    """
     kind, _, name = value.partition(":")
     pattern = _FORMS.get(kind)
-    fits = pattern is not None and pattern.fullmatch(name) is not None
+    is_visible = value.isprintable() and drop_invisible(value) == value
+    fits = is_visible and pattern is not None and bool(pattern.fullmatch(name))
     if value != ALWAYS and (not fits or name.count("*") > MAX_STARS):
         raise ValueError(
             "Must be always, tool:NAME, path:GLOB or language:NAME, such as tool:gh or "
@@ -133,13 +138,15 @@ def find_match(applies_to: Iterable[str], around: Surroundings) -> str:
     return ""
 
 
-def find_quoted(content: str, around: Surroundings) -> str:
-    """Say which code of a rule the task names, word by word; "" if there is none."""
-    for code in _CODE.findall(content):
-        words = {word.lower() for word in _WORD.findall(code)}
-        if words <= around.tools and any(len(word) >= MIN_QUOTED for word in words):
-            return f"the task names {code}"
-    return ""
+def is_quoted(content: str, around: Surroundings) -> bool:
+    """Whether the task names code that a rule quotes, word by word."""
+    codes = (
+        {w.lower() for w in _WORD.findall(code)} for code in _CODE.findall(content)
+    )
+    return any(
+        words <= around.tools and any(len(word) >= MIN_QUOTED for word in words)
+        for words in codes
+    )
 
 
 def find_language(applies_to: Iterable[str], around: Surroundings) -> str:

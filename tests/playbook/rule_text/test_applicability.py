@@ -52,13 +52,13 @@ class TestQuoted:
         "task", ["Fix what nilerr reports", "run `go vet ./x` again"]
     )
     def test_a_task_names_the_code_that_a_rule_quotes(self, task):
-        assert applicability.find_quoted(self.RULE, read_surroundings(task))
+        assert applicability.is_quoted(self.RULE, read_surroundings(task))
 
     @pytest.mark.parametrize(
         "task", ["use `go run` in the script", "Fix what errcheck reports", ""]
     )
     def test_a_part_of_it_is_not_enough(self, task):
-        assert not applicability.find_quoted(self.RULE, read_surroundings(task))
+        assert not applicability.is_quoted(self.RULE, read_surroundings(task))
 
 
 class TestLanguage:
@@ -100,3 +100,11 @@ class TestValues:
             "tool:gh",
             "tool:git",
         ]
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\u200b", "\U000e0041", "\u3164", "\x7f", "\x85", "\u202e"]
+)
+def test_a_value_with_a_hidden_character_is_refused(hidden):
+    assert not applicability.is_valid(f"path:docs/{hidden}a.md")
+    assert applicability.is_valid("path:docs/a.md")
