@@ -27,6 +27,14 @@ SAME_WORDS = 0.8
 SAME_THING = 0.6
 _WORD = re.compile(r"[\w./-]{2,60}")
 _MARK = re.compile(r"[\d_./]")
+# An option, or a name with a dot, a slash or an underscore.
+_FORM = re.compile(r"^--?[A-Za-z]|[A-Za-z][\w-]{0,60}[./_]\w")
+_CODE = re.compile(r"`([^`\n]{1,200})`")
+# What works and what failed, as in `"--group-by" instead of "--by"`.
+_CHANGE = re.compile(
+    r"[\"`]([^\"`\n]{1,200})[\"`] instead of [\"`]([^\"`\n]{1,200})[\"`]"
+    r"|(?<![^\s\"`])([^\s\"`]{1,100}+) instead of ([^\s\"`]{1,100})"
+)
 
 
 @dataclass
@@ -42,7 +50,8 @@ class EarlierTexts:
         """Whether one of the texts says what this one says, and not the opposite of it."""
         words = _words(text)
         return not words or any(
-            _covers(other, words) and not disagree(text, whole)
+            (_covers(other, words) and not disagree(text, whole))
+            or _names_change(text, whole)
             for whole, other in self.texts.items()
         )
 
@@ -175,6 +184,38 @@ def _covers(whole: frozenset[str], part: frozenset[str]) -> bool:
     missing = part - whole
     has_all = not any(_MARK.search(word) for word in missing)
     return has_all and len(missing) <= (1 - SAME_WORDS) * len(part)
+
+
+def _names_change(text: str, whole: str) -> bool:
+    """Whether a text says of the same program that the same words work and fail.
+
+    A text that names something else, such as another program or option, says more.
+    """
+    change = _read_change(whole)
+    if not change or _read_change(text) == change[::-1]:
+        return False
+    worked, failed = change
+    forms = _forms(text)
+    is_same = _forms(f"`{worked}` `{failed}`") <= forms <= set(_split(whole))
+    advice = f"use `{worked}` instead of `{failed}`"
+    return is_same and not find_opposition(text[:MAX_COMPARED], advice)
+
+
+def _read_change(text: str) -> tuple[str, ...]:
+    """Return the words that work and those that failed; empty if a text names none."""
+    match = _CHANGE.search(text[:MAX_COMPARED])
+    return tuple(filter(None, match.groups())) if match else ()
+
+
+def _forms(text: str) -> set[str]:
+    """Return the options, names and paths of a text, and the first word of each code."""
+    programs = [code for match in _CODE.findall(text) for code in _split(match)[:1]]
+    return {*filter(_FORM.search, _split(text)), *programs}
+
+
+def _split(text: str) -> list[str]:
+    words = (word.strip("\"'`.,;:()[]").removeprefix("/") for word in text.split())
+    return [word.lower() for word in words if word]
 
 
 def disagree(one: str, other: str) -> bool:

@@ -15,6 +15,7 @@ from ace.models import AceRun
 from common.caller import Caller
 from common.text import secrets
 from common.text.quote import json_string
+from context.memory_lines import EarlierTexts
 from mcp_server.hooks.given_line import GivenLine
 from mcp_server.models import Push
 from playbook.models import PlaybookDelta
@@ -30,12 +31,16 @@ MAX_QUOTE = 200  # characters
 _EARLIER = re.compile(r"\bRun ([0-9a-f-]{36}) had it before\.\Z")
 
 
-def find(project: Project, caller: Caller, *, session: str) -> list[GivenLine]:
+def find(
+    project: Project, caller: Caller, *, session: str, said: Iterable[str]
+) -> list[GivenLine]:
     """Return the waiting wishes of the caller's person, each as a quote with both dates.
 
     The two sessions that told a wish have it already. A rejection ends a wish, and an
-    accepted one is a rule.
+    accepted one is a rule. A wish that `said` says already is left out.
     """
+    earlier = EarlierTexts()
+    earlier.add(*said)
     rows = PlaybookDelta.objects.visible_to(caller).filter(
         project=project, payload__signature__startswith=WISH_SIGNATURE
     )
@@ -47,7 +52,7 @@ def find(project: Project, caller: Caller, *, session: str) -> list[GivenLine]:
         sessions = {record.session_of(run) for run in told}
         if len(sessions) > 1 and session not in sessions:
             days = sorted({timezone.localdate(run.created_at) for run in told})
-            lines += _write(project, delta, days)
+            lines += _write(project, delta, days, earlier)
     return lines[:MAX_WISHES]
 
 
@@ -76,13 +81,16 @@ def _run_ids(delta: PlaybookDelta) -> list[uuid.UUID]:
 
 
 def _write(
-    project: Project, delta: PlaybookDelta, days: Iterable[date]
+    project: Project,
+    delta: PlaybookDelta,
+    days: Iterable[date],
+    earlier: EarlierTexts,
 ) -> list[GivenLine]:
     """Return the line of a wish, if its words pass the gates of danger and secrets."""
     quotes = (each.get("quote") for each in delta.evidence if isinstance(each, dict))
     quote = next((str(each) for each in quotes if each), "")
     hosts = find_own_hosts(project)
-    if not (quote and secrets.is_clean(quote)):
+    if not (quote and secrets.is_clean(quote)) or earlier.has(quote):
         return []
     if unsafe_phrases.find_phrases(quote, hosts):
         return []

@@ -27,17 +27,18 @@ CARD_TOKENS, RULE_TOKENS, WISH_TOKENS, NOTICE_TOKENS = 300, 500, 150, 80
 def find(
     project: Project, event: HookEvent, caller: Caller, *, server: str
 ) -> list[Section]:
-    """Return the sections, the most important first."""
+    """Return the sections, the most important first.
+
+    What a line of the card or a rule says, the sections after it leave out.
+    """
     files = branch_files.read(project, event, caller)
     cards = card.make(project, caller).lines
-    rules = rule_lines.find(project, caller, files)
-    wishes = known_wishes.find(project, caller, session=event.session)
+    said = [line.text for line in cards]
+    rules = rule_lines.find(project, caller, files, said=said)
+    said += [line.text for line in rules]
+    wishes = known_wishes.find(project, caller, session=event.session, said=said)
     lessons = lesson_lines.find_newest(
-        project,
-        caller,
-        files,
-        session=event.session,
-        said=[line.text for line in rules],
+        project, caller, files, session=event.session, said=said
     )
     return [
         Section("", _notices(project, caller, server), NOTICE_TOKENS),
