@@ -67,7 +67,8 @@ def forget(call: McpCall, memory: Memory) -> Mapping[str, Any]:
         delete.delete_memory(memory.pk, caller, reason=reason)
         return {"id": str(memory.pk), "status": "forgotten"}
     delta = memory_removal.propose_removal(memory, caller, reason=reason)
-    return describe_proposal(call, delta, memory.pk)
+    is_refused = memory_removal.is_kept(delta)
+    return describe_proposal(call, delta, memory.pk, is_refused=is_refused)
 
 
 def propose_rule_removal(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:
@@ -81,14 +82,15 @@ def propose_rule_removal(call: McpCall, entry: PlaybookEntry) -> Mapping[str, An
         producer=Producer.MODEL,
     )
     delta = submission.propose(call.project, [proposal], call.caller)[0]
-    return describe_proposal(call, delta, entry.pk)
+    is_refused = delta.status == delta.DeltaStatus.REJECTED
+    return describe_proposal(call, delta, entry.pk, is_refused=is_refused)
 
 
 def describe_proposal(
-    call: McpCall, delta: PlaybookDelta, subject: uuid.UUID
+    call: McpCall, delta: PlaybookDelta, subject: uuid.UUID, *, is_refused: bool
 ) -> Mapping[str, Any]:
     url = call.page_url("console:inbox_card", delta.pk)
-    status = "rejected" if delta.status == delta.DeltaStatus.REJECTED else "proposed"
+    status = "rejected" if is_refused else "proposed"
     return {"id": str(subject), "status": status, "url": url}
 
 

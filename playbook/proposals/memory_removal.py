@@ -13,14 +13,17 @@ from playbook.proposals.proposed_change import (
     Proposal,
     entries_key,
 )
+from playbook.queries import WAITING_STATUSES
 
 
 def propose_removal(memory: Memory, caller: Caller, *, reason: str) -> PlaybookDelta:
-    """Return the delta that waits, or the one of before about this version of the memory.
+    """Return the delta that waits, or the one of before about this text of the memory.
 
-    What a curator rejected therefore does not come again until the memory changes.
+    What a curator rejected therefore does not come again until the text changes. The
+    version says less: it rises when the memory is deleted, also if it is restored.
     """
-    known = entries_key(Producer.MODEL, Operation.FORGET, [(memory.pk, memory.version)])
+    text = (memory.pk, memory.similarity_hash)
+    known = entries_key(Producer.MODEL, Operation.FORGET, [text])
     proposal = Proposal(
         Operation.FORGET,
         reason=reason[:MAX_REASON],
@@ -31,3 +34,11 @@ def propose_removal(memory: Memory, caller: Caller, *, reason: str) -> PlaybookD
         idempotency_key=known,
     )
     return submission.propose(memory.project, [proposal], caller)[0]
+
+
+def is_kept(delta: PlaybookDelta) -> bool:
+    """Whether a person decided that the memory stays.
+
+    The proposal was rejected, or somebody restored the memory that it had deleted.
+    """
+    return delta.status not in WAITING_STATUSES

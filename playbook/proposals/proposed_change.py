@@ -248,9 +248,9 @@ def lesson_key(run_id: uuid.UUID, producer: str, lesson: str) -> str:
 
 
 def entries_key(
-    producer: str, operation: str, texts: Iterable[tuple[uuid.UUID, int]]
+    producer: str, operation: str, texts: Iterable[tuple[uuid.UUID, int | str]]
 ) -> str:
-    """Return an idempotency key for these entries at these versions.
+    """Return an idempotency key for these entries at these versions or hashes.
 
     All runs get equal keys for equal entries and versions. A proposal that a person
     rejected therefore does not return with the next run.

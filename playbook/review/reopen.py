@@ -90,12 +90,19 @@ def _reopen(
 
 
 def _bring_memory_back(delta: PlaybookDelta, caller: Caller) -> None:
-    """Restore the memory that an accepted proposal deleted, if it is still deleted."""
+    """Restore the memory that an accepted proposal deleted, if it is still deleted.
+
+    A memory that was deleted otherwise, before the decision or after it, stays deleted.
+    """
     if delta.operation != Operation.FORGET:
         return
-    rows = Memory.objects.visible_to(caller).filter(pk=delta.memory_id)
-    memory = rows.exclude(deleted_at=None).only("pk").first()
-    if memory:
+    rows = Memory.objects.visible_to(caller).filter(
+        pk=delta.memory_id,
+        deleted_at__gte=delta.reviewed_at,
+        deleted_by=delta.reviewer,
+        delete_reason=delta.reason[:500],
+    )
+    if memory := rows.only("pk").first():
         restore.restore_memory(memory.pk, caller)
 
 

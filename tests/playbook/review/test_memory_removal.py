@@ -65,6 +65,20 @@ class TestProposing:
         assert (again.pk, again.status) == (first.pk, "rejected")
         assert propose().status == "pending"
 
+    def test_reopened_it_is_still_the_one_proposal(self, propose, alice):
+        first = decide.accept(propose(), alice)
+        reopen.reopen_delta(first, alice)
+
+        assert (propose().pk, propose().status) == (first.pk, "pending")
+
+    def test_a_memory_that_somebody_restored_is_kept(self, propose, alice, memory):
+        accepted = decide.accept(propose(), alice)
+        restore.restore_memory(memory.pk, alice)
+
+        again = propose()
+
+        assert (again.pk, memory_removal.is_kept(again)) == (accepted.pk, True)
+
 
 class TestDeciding:
     def test_accepted_it_deletes_the_memory_softly_with_the_reason(
@@ -111,6 +125,19 @@ class TestDeciding:
         assert decide.accept(delta, alice).status == "accepted"
         memory.refresh_from_db()
         assert memory.delete_reason == "mine"
+
+    @pytest.mark.parametrize("reason", ["mine", "The tide is over."])
+    def test_what_it_did_not_delete_is_not_brought_back(
+        self, propose, alice, memory, is_deleted, reason
+    ):
+        delta = propose()
+        delete.delete_memory(memory.pk, alice, reason=reason)
+        accepted = decide.accept(delta, alice)
+
+        reopened = reopen.reopen_delta(accepted, alice)
+
+        assert reopened.status == "pending"
+        assert is_deleted()
 
     def test_it_is_reopened_and_not_undone(self, propose, alice):
         accepted = decide.accept(propose(), alice)
