@@ -78,7 +78,7 @@ def fail(text: str, code: int = FAILED) -> NoReturn:
 
 @contextmanager
 def report_errors(*, as_json: bool) -> Iterator[None]:
-    """Turn the errors of the client into words on stderr, or JSON, and an exit code."""
+    """Turn errors of the client and of files into words on stderr, or JSON, and an exit code."""
     try:
         yield
     except Unreachable as error:
@@ -87,6 +87,11 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
         _fail(error.code, error.detail, error.hint, FAILED, as_json=as_json)
     except NotPossible as error:
         _fail("not_possible", str(error), "", NOT_POSSIBLE, as_json=as_json)
+    except OSError as error:
+        if not error.filename:  # about a pipe or a connection, not about a file
+            raise
+        text = f"{error.filename}: {error.strerror}."
+        _fail("not_possible", text, "", NOT_POSSIBLE, as_json=as_json)
 
 
 def _fail(code: str, detail: str, hint: str, status: int, *, as_json: bool) -> NoReturn:

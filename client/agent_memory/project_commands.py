@@ -377,8 +377,7 @@ def import_rules(
     with open_client(project, as_json=as_json) as client:
         chosen: Any = "skills" if folder else format
         if folder:
-            files = skills.read_folder(folder)
-            content = json.dumps({"files": files}, ensure_ascii=False)
+            content = skills.write_json(skills.read_folder(folder))
         elif file:
             content = file.read_text(encoding="utf-8")
         else:

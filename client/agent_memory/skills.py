@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from agent_memory.connections import NotPossible
 
 FILE = "SKILL.md"
-# A whole import has at most so many bytes; the server has the same limit.
+# The JSON of a whole import has at most so many bytes; the server has the same limit.
 MAX_BYTES = 1024 * 1024
 MAX_HEAD = 20  # lines in which an exported file says whose it is
 _PATH = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/SKILL\.md")
@@ -64,7 +65,10 @@ def _find_exported(folder: Path, project_id: str) -> Iterator[Path]:
 
 def _is_exported(path: Path, project_id: str) -> bool:
     """Whether an export of the project wrote the file."""
-    head = path.read_bytes()[:MAX_BYTES].decode("utf-8", "replace").splitlines()
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines()
     marks = {"  source: agent-memory", f'  project: "{project_id}"'}
     return marks <= set(head[:MAX_HEAD])
 
@@ -97,10 +101,7 @@ def read_folder(folder: Path) -> dict[str, str]:
             continue
         size += path.stat().st_size
         if size > MAX_BYTES:
-            raise NotPossible(
-                f"The files in {folder} have more than {MAX_BYTES >> 20} MiB; import "
-                "single folders."
-            )
+            raise _too_large(folder)
         try:
             text = path.read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -108,7 +109,21 @@ def read_folder(folder: Path) -> dict[str, str]:
         found[_name(folder, path)] = text
     if not found:
         raise NotPossible(f"{folder} has no {FILE}.")
+    if len(write_json(found).encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise _too_large(folder)
     return found
+
+
+def write_json(files: Mapping[str, str]) -> str:
+    """Return the files as an import takes them."""
+    return json.dumps({"files": files}, ensure_ascii=False)
+
+
+def _too_large(folder: Path) -> NotPossible:
+    return NotPossible(
+        f"The files in {folder} have more than {MAX_BYTES >> 20} MiB as JSON; import "
+        "single folders."
+    )
 
 
 def _name(folder: Path, path: Path) -> str:

@@ -836,6 +836,12 @@ class TestSkills:
         assert done.exit_code == output.NOT_POSSIBLE
         assert "--skills" in done.output
 
+    def test_a_file_that_cannot_be_read_is_named(self, am, exporting, tmp_path):
+        done = am("import", str(tmp_path / "gone"))
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert f"{tmp_path / 'gone'}: No such file or directory." in done.output
+
 
 def test_without_its_packages_the_command_says_how_to_get_them():
     main = Path(agent_memory.__file__).with_name("__main__.py")

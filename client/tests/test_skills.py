@@ -54,6 +54,14 @@ class TestWriting:
 
         assert [path.name for path in folder.iterdir()] == ["b"]
 
+    def test_a_folder_with_the_name_of_a_skill_is_not_replaced(self, folder):
+        (folder / "b/SKILL.md").mkdir(parents=True)
+
+        with pytest.raises(NotPossible, match="was not written by an export"):
+            skills.write_folder(folder, "p1", {"b/SKILL.md": skill()})
+
+        assert skills.write_folder(folder, "p1", {}) == ([], [])
+
     @pytest.mark.parametrize(
         "path",
         ["../x/SKILL.md", "/etc/SKILL.md", "SKILL.md", "a/b/SKILL.md", "a/run.sh"],
@@ -89,7 +97,13 @@ class TestReading:
 
     @pytest.mark.parametrize(
         ("content", "words"),
-        [(None, "has no SKILL.md"), (b"\xff", "no UTF-8"), (b"x" * 2**21, "1 MiB")],
+        [
+            (None, "has no SKILL.md"),
+            (b"\xff", "no UTF-8"),
+            (b"x" * 2**21, "1 MiB"),
+            (b"x\n" * 2**18 + b"x" * 2**18, "1 MiB as JSON"),
+        ],
+        ids=["no file", "other bytes", "large", "large as JSON"],
     )
     def test_what_cannot_be_sent_is_said(self, folder, content, words):
         folder.mkdir()
