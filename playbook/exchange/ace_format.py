@@ -96,16 +96,19 @@ def split_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def parse(text: str) -> ParsedPlaybook:
+def parse(text: str, *, has_code: bool = False) -> ParsedPlaybook:
     """Parse a playbook.
 
-    Lines that are not rules, headings or blank lines are in `unparsed`.
+    Lines that are not rules, headings or blank lines are in `unparsed`. With `has_code`, a
+    block of code that belongs to no rule has no rules in it: `[worker-1]` may begin a line
+    of a log.
     """
     rows = split_lines(text.removeprefix("\ufeff"))
     lines: list[RuleLine] = []
     unparsed: list[UnparsedLine] = []
     notes: list[str] = []
     section, at = "", 0
+    code = _CodeBlocks([row.strip() for row in rows] if has_code else [])
     while at < len(rows):
         row, number = rows[at], at + 1
         at += 1
@@ -120,6 +123,10 @@ def parse(text: str) -> ParsedPlaybook:
                 unparsed.append(UnparsedLine(number, row, NO_TEXT))
         elif heading := _HEADING.fullmatch(row.rstrip()):
             section = (heading["name"] or "").strip(" \t:")
+        elif has_code and (end := code.find_end(number - 1)):
+            at = end + 1
+            text = "\n".join(rows[number - 1 : at])
+            unparsed.append(UnparsedLine(number, text, "It is code of no rule."))
         elif row.strip():
             why = "It has no label such as [rule-00001], and is not indented below one."
             unparsed.append(UnparsedLine(number, row, why))
@@ -201,22 +208,33 @@ def _is_misleading(bare: str) -> bool:
 def _paired_fences(rows: Sequence[str]) -> set[int]:
     """Return the numbers of the rows that open and close a block of code."""
     paired: set[int] = set()
-    unclosed = {
-        "`": sys.maxsize,
-        "~": sys.maxsize,
-    }  # the shortest fences without an end
+    code = _CodeBlocks(rows)
     number = 0
     while number < len(rows):
-        fence = find_fence(rows[number])
-        if fence and len(fence) < unclosed[fence[0]]:
-            end = _closing_row(rows, number + 1, fence)
-            if end:
-                paired |= {number, end}
-                number = end
-            else:
-                unclosed[fence[0]] = len(fence)
+        if end := code.find_end(number):
+            paired |= {number, end}
+            number = end
         number += 1
     return paired
+
+
+class _CodeBlocks:
+    """The blocks of code in stripped rows, which are asked for in order."""
+
+    def __init__(self, rows: Sequence[str]) -> None:
+        self._rows = rows
+        # The shortest fences without an end: none is looked for twice.
+        self._unclosed = {"`": sys.maxsize, "~": sys.maxsize}
+
+    def find_end(self, number: int) -> int | None:
+        """Return the row that closes the block which this row opens; None if there is none."""
+        fence = find_fence(self._rows[number])
+        if not fence or len(fence) >= self._unclosed[fence[0]]:
+            return None
+        end = _closing_row(self._rows, number + 1, fence)
+        if end is None:
+            self._unclosed[fence[0]] = len(fence)
+        return end
 
 
 def find_fence(row: str) -> str:

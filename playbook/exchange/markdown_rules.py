@@ -28,7 +28,6 @@ from playbook.rule_text import text_gates
 _BULLET = re.compile(r"( {0,3})[-*+][ \t]{1,4}(?=\S)")
 _STEP = re.compile(r"( {0,3})\d{1,3}[.)][ \t]{1,4}(?=\S)")
 _HEADING = re.compile(r"#{1,6}(?:[ \t](?P<name>.*))?")
-# Sections that say when an agent loads the file, and hold no rules.
 # Headings without which a rule below them would say the opposite.
 _WARNING = re.compile(
     r"\b(?:not|don['\u2019]?t|never|avoid|wrong|bad|forbidden|prohibited|mistakes?|pitfalls?"
@@ -36,7 +35,13 @@ _WARNING = re.compile(
     re.IGNORECASE,
 )
 MAX_LEAD = 300  # characters of a heading, or a paragraph, that stands before its rules
-_OCCASION = re.compile(r"when (?:not )?to use\b|use (?:it )?when\b", re.IGNORECASE)
+# Whole headings of sections that say when an agent loads the file, and hold no rules. Of a
+# section "When to use transactions" they are rules.
+_OCCASION = re.compile(
+    r"(?:when (?:not )?to use(?: it| this| (?:this|the) skill)?|use (?:(?:it|this skill) )?when)"
+    r"[?.]?",
+    re.IGNORECASE,
+)
 
 
 class BlockKind(Enum):
@@ -88,13 +93,13 @@ class Block:
 def parse(rows: Sequence[str]) -> tuple[list[RuleLine], list[UnparsedLine]]:
     """Return the rules of a text by its rows, and the rest with the reason.
 
-    Sections that say when to use the file are left out.
+    Sections that say only when to use the file are left out.
     """
     lines: list[RuleLine] = []
     unparsed: list[UnparsedLine] = []
     lead, section = "", ""  # of the list that a paragraph introduces
     for block in read_blocks(rows):
-        if _OCCASION.match(block.section):
+        if _OCCASION.fullmatch(block.section):
             continue
         if block.kind is not BlockKind.BULLET or block.section != section:
             lead, section = "", block.section

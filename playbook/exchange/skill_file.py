@@ -1,7 +1,7 @@
 """Write and read a `SKILL.md`, the file by which coding agents exchange know-how.
 
     ---
-    name: shop-gotchas
+    name: "shop-gotchas"
     description: "Rules of the project shop … Use this skill when …"
     metadata:
       source: agent-memory
@@ -62,7 +62,7 @@ def write(skill: Skill) -> str:
     """
     rows = [
         _MARK,
-        f"name: {skill.name}",
+        f"name: {_scalar(skill.name)}",  # unquoted, `yes` is a boolean and `7` a number
         f"description: {_scalar(skill.description)}",
         "metadata:",
         f"  source: {SOURCE}",
@@ -98,7 +98,7 @@ def parse(text: str, path: str) -> ParsedPlaybook:
     end = _find_front_matter(rows)
     front = dict(_read_front_matter(rows[:end]))
     body = ["" for _ in rows[:end]] + rows[end:]
-    labelled = ace_format.parse("\n".join(body))
+    labelled = ace_format.parse("\n".join(body), has_code=True)
     empty = [each for each in labelled.unparsed if each.why == ace_format.NO_TEXT]
     for line in labelled.lines:
         body[line.number - 1 : line.last] = [""] * (line.last - line.number + 1)

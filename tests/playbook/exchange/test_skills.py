@@ -119,6 +119,15 @@ class TestExport:
 
         assert exported("skills") == exported("skills")
 
+    def test_a_name_is_a_text_in_yaml(self, write, skills, project):
+        PlaybookEntry.objects.filter(pk=write().pk).update(category="yes")
+        project.name = "!"
+        project.save()
+
+        (text,) = skills().values()
+
+        assert yaml.safe_load(text.split("---\n")[1])["name"] == "yes"
+
     def test_names_and_descriptions_keep_the_limits_of_the_format(
         self, write, skills, project
     ):
@@ -254,6 +263,32 @@ class TestFilesOfOthers:
             "Always stop after: an empty page",
             "Always stop after: page 20",
             "Then:\n\n1. Close it.",
+        ]
+
+    def test_a_label_in_code_is_no_rule_and_swallows_none(self, take_in, project):
+        log = "```\n[worker-1] Ready.\n```\n"
+        text = f"- Close it.\n\n{log}\n# Next\n- Open it:\n  {log.replace(chr(10), chr(10) + '  ')}\n"
+
+        imported = take_in(folder(x=text + "- Lock it.\n"), format="skills")
+
+        assert [d.content for d in PlaybookDelta.objects.order_by("pk")] == [
+            "Close it.",
+            f"Open it:\n{log.rstrip()}",
+            "Lock it.",
+        ]
+        assert [each.line for each in imported.unparsed] == [3]
+
+    def test_only_a_section_about_the_skill_itself_holds_no_rules(
+        self, take_in, project
+    ):
+        headings = ("When NOT to use this skill?", "When to use transactions")
+        text = "".join(f"## {name}\n- Lock {name[-5:]}.\n" for name in headings)
+
+        take_in(folder(x=f"{text}## Use when deploying\n- Tag it.\n"), format="skills")
+
+        assert [d.content for d in PlaybookDelta.objects.order_by("pk")] == [
+            "Lock tions.",
+            "Tag it.",
         ]
 
     def test_each_says_from_where_it_comes(self, deltas):
