@@ -202,18 +202,13 @@ def _give(
 ) -> HookAnswer:
     """Give the lines that the session does not have yet, within `limit` tokens.
 
-    A line that stands in two sections is given in the first.
+    A line that stands in two sections is given in the first in which it fits.
     """
     if not any(each.lines for each in sections):
         return HookAnswer({})
     had = pushes.find_given(project, event, caller)
-    wanted = []
-    for each in sections:
-        lines = pushes.leave_out(each.lines, had)
-        had |= {(line.kind, line.subject) for line in lines}
-        wanted.append(Section(each.heading, lines, each.tokens))
     room = limit - FENCE_TOKENS - tokens.estimate(f"{opening}\n" if opening else "")
-    chosen = given_line.fit(wanted, room)
+    chosen = given_line.fit(sections, room, had)
     new = pushes.record(
         project, event, caller, [line for each in chosen for line in each.lines]
     )

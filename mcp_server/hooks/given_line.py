@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from inference import tokens
 from mcp_server.models import Push
+
+Subject = tuple[str, str]  # kind and subject
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,10 @@ class GivenLine:
     text: str
     files: tuple[str, ...] = ()
     repair_id: uuid.UUID | None = None
+
+    @property
+    def about(self) -> Subject:
+        return self.kind, self.subject
 
     @property
     def size(self) -> int:
@@ -45,11 +51,15 @@ class GivenSection:
     lines: tuple[GivenLine, ...]
 
 
-def fit(sections: Iterable[Section], total: int) -> list[GivenSection]:
+def fit(
+    sections: Iterable[Section], total: int, given: Collection[Subject] = ()
+) -> list[GivenSection]:
     """Return whole lines, section by section, that have at most `total` tokens together.
 
-    A line that does not fit is left out; a shorter one after it may still fit.
+    Nothing is said that is `given`, or twice. A line that does not fit is left out; a shorter
+    one after it, or the same one in the next section, may still fit.
     """
+    said = set(given)
     room = total * tokens.BYTES_PER_TOKEN
     chosen: list[GivenSection] = []
     for section in sections:
@@ -57,7 +67,8 @@ def fit(sections: Iterable[Section], total: int) -> list[GivenSection]:
         left = min(section.tokens * tokens.BYTES_PER_TOKEN, room) - heading
         lines = []
         for line in section.lines:
-            if line.size <= left:
+            if line.size <= left and line.about not in said:
+                said.add(line.about)
                 left -= line.size
                 lines.append(line)
         if lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,13 +13,12 @@ from django.utils import timezone
 from common import db
 from common.caller import Caller
 from common.ids import uuid7
-from mcp_server.hooks.given_line import GivenLine
+from mcp_server.hooks.given_line import GivenLine, Subject
 from mcp_server.hooks.hook_event import HookEvent
 from mcp_server.models import Push
 from projects.models import Project
 
 RETENTION = timedelta(days=400)  # the weekly page shows a year
-Subject = tuple[str, str]  # kind and subject
 # What a session loses when its context is compacted or cleared. A fix stays said.
 LOST = (
     Push.PushKind.CARD,
@@ -66,12 +65,6 @@ def _rows(project: Project, event: HookEvent, caller: Caller) -> QuerySet[Push]:
         subagent=place.subagent,
         is_in_context=True,
     )
-
-
-def leave_out(
-    lines: Iterable[GivenLine], given: Collection[Subject]
-) -> list[GivenLine]:
-    return [line for line in lines if (line.kind, line.subject) not in given]
 
 
 @db.write

@@ -7,6 +7,7 @@ import pytest
 from common.text.memory_fence import OPEN
 from inference import tokens
 from mcp_server.hooks import prompt as prompts
+from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.models import Push
 from memories.store import write
 from memories.store.drafts import Draft
@@ -43,6 +44,20 @@ def test_a_prompt_about_a_rule_gets_the_rule(hook, bob_api, rule):
     assert text.startswith(OPEN)
     assert RULE in text
     assert tokens.estimate(text) <= 400
+
+
+def test_a_line_without_room_in_its_section_is_given_in_the_next(
+    hook, bob_api, monkeypatch
+):
+    line = GivenLine(Push.PushKind.NOTICE, "n1", "The gateway is busy at noon.")
+    sections = [Section("Small", [line], 5), Section("Large", [line, line], 100)]
+    monkeypatch.setattr(prompts, "find", lambda *_: sections)
+
+    text = text_of(hook(bob_api, **asked()))
+
+    assert "Small" not in text
+    assert text.count(line.text) == 1
+    assert text_of(hook(bob_api, **asked())) == ""
 
 
 def test_a_prompt_about_a_lesson_gets_the_lesson(hook, bob_api, project, alice):
