@@ -16,8 +16,6 @@ from console.project_page import ProjectPage
 from mcp_server.hooks import hook_counts
 from mcp_server.hooks.hook_counts import HookStatus
 
-MOST_AGENTS = 200
-
 
 class ConnectPage(ProjectPage):
     """How a coding agent is connected to the project, and which of them have reported."""
@@ -58,12 +56,15 @@ class ConnectPage(ProjectPage):
         )
 
     def _events_panel(self) -> Panel:
+        # One more, so that the panel says that there are more.
+        most = hook_counts.MAX_STATUS + 1
+        rows = hook_counts.find_status(self.project, self.caller, most=most)
         return panels.table(
             "Last event received",
             ["Agent", "Coding agent", "Last event", "Time", "Events"],
-            map(_cells, hook_counts.find_status(self.project, self.caller)),
+            map(_cells, rows),
             empty="No coding agent has reported an event yet. Start a session with one.",
-            most=MOST_AGENTS,
+            most=hook_counts.MAX_STATUS,
         )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import F, Max
 from django.utils import timezone
 
 from common.caller import Caller, Role
@@ -14,6 +15,8 @@ from common.db import write
 from mcp_server.hooks.hook_event import EventKind
 from mcp_server.models import HookCount
 from projects.models import Project
+
+MAX_STATUS = 200  # keys and harnesses that are listed
 
 
 @dataclass(frozen=True)
@@ -49,21 +52,35 @@ def count(project: Project, harness: str, kind: EventKind, caller: Caller) -> No
     )
 
 
-def find_status(project: Project, caller: Caller) -> list[HookStatus]:
-    """Return a row for each key and harness, the last one first."""
+def find_status(
+    project: Project, caller: Caller, *, most: int = MAX_STATUS
+) -> list[HookStatus]:
+    """Return a row for each key and harness, the last ones first."""
     caller.require(Role.VIEWER, project.pk)
-    by_key: dict[tuple[str, str], list[HookCount]] = {}
     rows = HookCount.objects.visible_to(caller).filter(project=project)
-    for row in rows.order_by("-last_at", "event"):
-        by_key.setdefault((str(row.key_id), row.harness), []).append(row)
+    groups = (
+        rows.order_by()
+        .values("key_id", "harness")
+        .annotate(
+            agents=_newest_first("agent_id"),
+            kinds=_newest_first("event"),
+            counts=_newest_first("events"),
+            newest=Max("last_at"),
+        )
+    )
     return [
         HookStatus(
-            harness=harness,
-            agent_id=rows[0].agent_id,
-            key_id=key_id,
-            last_event=rows[0].event,
-            last_at=rows[0].last_at,
-            events={row.event: row.events for row in rows},
+            harness=group["harness"],
+            agent_id=group["agents"][0],
+            key_id=str(group["key_id"]),
+            last_event=group["kinds"][0],
+            last_at=group["newest"],
+            events=dict(zip(group["kinds"], group["counts"], strict=True)),
         )
-        for (key_id, harness), rows in by_key.items()
+        for group in groups.order_by("-newest", "key_id", "harness")[:most]
     ]
+
+
+def _newest_first(name: str) -> ArrayAgg:
+    """Collect a column of the events of one key and harness."""
+    return ArrayAgg(name, order_by=["-last_at", "event"])

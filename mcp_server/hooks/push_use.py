@@ -88,7 +88,8 @@ def count(project: Project, start: datetime, end: datetime, caller: Caller) -> P
     followed, ignored = _count_fixes(fixes, project, caller)
     measured = fixes.count()
     for kind, exposures, subject in CREDITED:
-        credited = _credited_rows(exposures.objects.filter(project=project), subject)
+        visible = exposures.objects.visible_to(caller).filter(project=project)
+        credited = _credited_rows(visible, subject)
         used = credited.exclude(used_as="")
         pushes = rows.filter(kind=kind).annotate(until=UNTIL)
         measured += pushes.count()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from access import keys
 from common.caller import Role
 from mcp_server import hooks
+from mcp_server.hooks import hook_counts
 from mcp_server.models import HookCount
 from tests.mcp_server.hooks.conftest import started
 
@@ -99,6 +102,20 @@ class TestStatus:
             hook(api, **started())
 
         assert [row["agent_id"] for row in one.get("/hooks/status").json()] == ["a"]
+
+    def test_no_more_rows_are_read_than_are_listed(
+        self, hook, client_of, project, alice
+    ):
+        for name in "ab":
+            api = client_of(project, role=Role.WRITER, agent_id=name)
+            hook(api, **started())
+            hook(api, hook_event_name="Stop")
+
+        with CaptureQueriesContext(connection) as queries:
+            (newest,) = hook_counts.find_status(project, alice, most=1)
+
+        assert (newest.agent_id, set(newest.events)) == ("b", {"session-start", "stop"})
+        assert "LIMIT 1" in queries[-1]["sql"]
 
     def test_an_owner_sees_all(self, hook, bob_api, alice_api):
         hook(bob_api, **started())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from common.caller import Caller, Role
 from console import weeks
 from mcp_server.hooks import push_use
 from mcp_server.hooks.push_use import NOTHING_PUSHED
-from memories.models import MemoryExposure
+from memories.models import Memory, MemoryExposure
 from memories.read import exposures
 from memories.store import write
 from memories.store.drafts import Draft
@@ -119,6 +120,18 @@ class TestMemories:
         assert (before.measured, before.followed, before.ignored) == (1, 0, 0)
         after = use()
         assert (after.measured, after.followed, after.ignored) == (1, followed, ignored)
+
+    def test_the_use_of_a_memory_of_another_user_is_not_counted(
+        self, memory, complete, hook, bob_api, use, project, alice
+    ):
+        hook(bob_api, **started("s1"))
+        complete(bob_api, [bash("make wait")], session_id="s1")
+        Memory.objects.filter(pk=memory.pk).update(
+            scope_kind="user", scope_key="u1", scope_user="u1"
+        )
+        bound = Caller(name="b", roles={project.pk: Role.VIEWER}, user_id="u2")
+
+        assert (use().followed, use(bound).followed) == (1, 0)
 
     def test_what_is_given_twice_is_credited_once(
         self, memory, complete, hook, bob_api
