@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from common import errors
@@ -52,6 +52,19 @@ MUTABLE = [
 ]
 
 
+@dataclass(frozen=True)
+class CheckedChange:
+    """A change of a memory that is checked and embedded, and not yet written.
+
+    `embedded` maps texts to vectors. If a concurrent change leads to another text,
+    `embedded` has no vector for that text.
+    """
+
+    memory: Memory
+    fields: Mapping[str, Any]
+    embedded: Mapping[str, Vector]
+
+
 def update_memory(
     memory: Memory,
     changes: Mapping[str, Any],
@@ -67,6 +80,18 @@ def update_memory(
     says what None means; for example, `expires_at: None` removes the expiry. `min_length`
     is that of `Draft`.
     """
+    change = prepare(memory, changes, caller, min_length=min_length)
+    return commit(change, caller, version)
+
+
+def prepare(
+    memory: Memory,
+    changes: Mapping[str, Any],
+    caller: Caller,
+    *,
+    min_length: int | None = None,
+) -> CheckedChange:
+    """Check, mask and embed a change; this is the slow part, before the transaction."""
     caller.require(Role.WRITER, memory.project_id)
     refuse_immutable(changes)
     changes = drafts.read_nulls(changes)
@@ -78,7 +103,7 @@ def update_memory(
     if changed.text != memory.text:
         (new,) = vectors.embed_short([changed.text])
         embedded = {changed.text: new.vector} if new.vector else {}
-    return _update(memory, masked, embedded, caller, version)
+    return CheckedChange(memory, masked, embedded)
 
 
 def refuse_immutable(names: Iterable[str]) -> None:
@@ -125,21 +150,18 @@ def _guard_changes(
 
 
 @write
-def _update(
-    memory: Memory,
-    changes: dict[str, Any],
-    embedded: Mapping[str, Vector],
-    caller: Caller,
-    version: int | None,
-) -> Memory:
-    """Write the changes.
+def commit_all(changes: Sequence[CheckedChange], caller: Caller) -> None:
+    """Write all changes or, if one is refused, none; lock in the order of the ids."""
+    for change in sorted(changes, key=lambda change: change.memory.pk):
+        commit(change, caller, None)
 
-    `embedded` maps texts to vectors. If a concurrent change led to another text, `embedded`
-    has no vector for that text.
-    """
-    changes = dict(changes)  # a retry needs the keys popped below
-    language = search_language.pin_language(memory.project_id)
-    memory = lock_undeleted(memory, version)
+
+@write
+def commit(change: CheckedChange, caller: Caller, version: int | None) -> Memory:
+    """Write a change; a `version` that is not the memory's refuses it."""
+    changes = dict(change.fields)  # a retry needs the keys popped below
+    language = search_language.pin_language(change.memory.project_id)
+    memory = lock_undeleted(change.memory, version)
     before, text, hashed = history.snapshot(memory), memory.text, memory.similarity_hash
     identity = _identity(memory)
     paths = changes.pop("file_paths", None)
@@ -169,7 +191,7 @@ def _update(
     action = MemoryChange.Action.UPDATE
     history.record(caller, action, memory, before=before, reason=note)
     if memory.text != text:
-        _replace_vector(memory, embedded.get(memory.text))
+        _replace_vector(memory, change.embedded.get(memory.text))
     elif has_moved:
         originals.embed_if_missing(memory)
     return memory

@@ -19,13 +19,16 @@ class Mem0BatchView(Mem0View):
     body_methods: ClassVar[frozenset[str]] = frozenset({"PUT", "DELETE"})
 
     def put(self, request: Request, **kwargs: Any) -> Response:
-        """Change each memory; nothing is changed if one of them does not exist."""
+        """Change all memories or, if one does not exist or one change is refused, none."""
         project, items = self.door_project, self.body(forms.ChangeMemories)["memories"]
         ids = [item.pop("memory_id") for item in items]
         found = find.find_memories(project, ids, self.caller)
-        for memory, item in zip(found, items, strict=True):
-            changes = forms.columns_of(item)
-            update.update_memory(memory, changes, self.caller, None, min_length=1)
+        pairs = zip(found, map(forms.columns_of, items), strict=True)
+        changes = [
+            update.prepare(memory, fields, self.caller, min_length=1)
+            for memory, fields in pairs
+        ]
+        update.commit_all(changes, self.caller)
         return Response({"message": f"Successfully updated {len(found)} memories"})
 
     def delete(self, request: Request, **kwargs: Any) -> Response:
