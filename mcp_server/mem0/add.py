@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agents.learning import fact_candidates
+from agents.learning import fact_candidates, model_question
 from agents.learning.fact_candidates import FoundFacts
 from agents.run_texts import USER as USER_SOURCE
 from agents.run_texts import SourceText
@@ -15,6 +15,7 @@ from agents.tiers.fact_proof import CheckedFact
 from common.caller import Caller
 from common.db import write as in_one_write
 from inference.errors import InferenceError
+from inference.language.fence import FencedText
 from mcp_server.mem0 import entities
 from mcp_server.mem0.entities import EntityIds
 from mcp_server.mem0.messages import USER, Conversation, SpokenMessage
@@ -137,10 +138,10 @@ def _find_facts(
     is_wanted = project.options.agents.enable_auto_fact_extraction
     if not (is_wanted and model_access.is_enabled(project)):
         return None, [NO_MODEL]
+    said = [each for each in messages if each.role == USER]
     texts = [
         SourceText(f"the user's words {each.place + 1}", each.text, USER_SOURCE)
-        for each in messages
-        if each.role == USER
+        for each in said
     ]
     if not texts:
         return None, ["infer: no user says anything; the words are stored as they are"]
@@ -148,7 +149,7 @@ def _find_facts(
         found = fact_candidates.find_facts(project, texts)
     except InferenceError as error:
         return None, [f"infer: {error.detail} The words are stored as they are."]
-    notes = []
+    notes = list(_note_unread(said, texts))
     if len(texts) < len(messages):
         notes.append("infer: what assistants say proves no fact, and is not stored")
     if found.refused:
@@ -159,3 +160,18 @@ def _find_facts(
     if not found.facts:
         notes.append("infer: no fact was found; send infer false to store the words")
     return found, notes
+
+
+def _note_unread(
+    said: Sequence[SpokenMessage], texts: Sequence[SourceText]
+) -> Iterator[str]:
+    """Name the messages that the prompt had no room for."""
+    fenced = [FencedText(each.name, each.text) for each in texts]
+    unread = {each.name for each in model_question.find_unread(fenced)}
+    pairs = zip(said, texts, strict=True)
+    places = [f"messages.{each.place}" for each, text in pairs if text.name in unread]
+    if places:
+        yield (
+            f"infer: the model did not read the whole of {', '.join(places)}; send fewer "
+            "or shorter messages at a time, or infer false"
+        )
