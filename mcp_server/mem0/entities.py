@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from common.caller import SYSTEM, Caller
 from memories import scopes
+from memories.metadata_filter import MetadataFilter
 from memories.models import Memory
 from memories.queries import OF_NO_AGENT
 from memories.scopes import Scope
@@ -25,6 +26,9 @@ APP_KEY, APP_TYPE = "app_id", "app"
 NAMES = ("user_id", "agent_id", "app_id", "run_id")
 # The entities whose memories are read only if the request names one.
 PRIVATE = frozenset({"user_id", "app_id", "run_id"})
+# The metadata name an app. Every text is at least the empty one, and no number is one;
+# without the key the comparison would be NULL.
+HAS_APP = Q(metadata__has_key=APP_KEY) & MetadataFilter(APP_KEY, "gte", "").condition
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def query_one(name: str, value: str) -> Q:
     if name == "run_id":
         return Q(scope_kind="session", scope_key=value)
     if name == "agent_id":
-        return Q(agent_id=value)
+        return Q(agent_id=value) if is_agent(value) else Q(pk__in=())
     of_app = Q(scope_kind="object", scope_type=APP_TYPE, scope_key=value)
     return of_app | Q(metadata__contains={APP_KEY: value})
 
@@ -97,8 +101,7 @@ def query_any(name: str) -> Q:
         "user_id": Q(scope_kind="user") | (Q(scope_kind="session") & ~Q(scope_user="")),
         "run_id": Q(scope_kind="session"),
         "agent_id": ~OF_NO_AGENT,
-        "app_id": Q(scope_kind="object", scope_type=APP_TYPE)
-        | Q(metadata__has_key=APP_KEY),
+        "app_id": Q(scope_kind="object", scope_type=APP_TYPE) | HAS_APP,
     }
     return conditions[name]
 

@@ -14,7 +14,9 @@ from memories.models import Memory
 from projects.models import Project
 
 OF_USER_SCOPE = When(scope_kind="user", then=F("scope_key"))
-OF_APP_SCOPE = When(scope_kind="object", then=F("scope_key"))
+OF_APP_SCOPE = When(
+    scope_kind="object", scope_type=entities.APP_TYPE, then=F("scope_key")
+)
 IDS: Mapping[str, Any] = {
     "user_id": Case(OF_USER_SCOPE, default=F("scope_user")),
     "agent_id": F("agent_id"),

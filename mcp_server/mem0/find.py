@@ -30,6 +30,14 @@ class ScoredMemory:
 
 
 @dataclass(frozen=True)
+class RankedMemories:
+    """The memories, best first, and what the ranking could not do."""
+
+    hits: Sequence[ScoredMemory]
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True)
 class FilteredSearch:
     """A query, and the filter of the memories that it ranks."""
 
@@ -52,10 +60,8 @@ def find_matching(
     return matching
 
 
-def search(
-    project: Project, request: FilteredSearch, caller: Caller
-) -> list[ScoredMemory]:
-    """Rank the memories that match, best first."""
+def search(project: Project, request: FilteredSearch, caller: Caller) -> RankedMemories:
+    """Rank the memories that match."""
     rows = find_matching(project, request.filters, caller)
     ranking = rank_rows(
         project,
@@ -66,10 +72,11 @@ def search(
     best = [hit for hit in ranking.hits if hit.score >= request.min_score]
     best = best[: request.limit]
     if ranking.rows is None:
-        return []
+        return RankedMemories([], ranking.notes)
     # A memory that was deleted after the ranking is not returned.
     page = hydrate.load_page(ranking.rows, [hit.id for hit in best])
-    return [ScoredMemory(page[hit.id], hit.score) for hit in best if hit.id in page]
+    hits = [ScoredMemory(page[hit.id], hit.score) for hit in best if hit.id in page]
+    return RankedMemories(hits, ranking.notes)
 
 
 def find_memory(project: Project, text: str, caller: Caller) -> Memory:

@@ -51,10 +51,8 @@ def read_conversation(items: Sequence[Mapping[str, Any]]) -> Conversation:
             notes.append(f"messages.{place}: it has no text, and is not stored")
         else:
             name = item.get("name")
-            said = SpokenMessage(
-                place, role, text, name if isinstance(name, str) else ""
-            )
-            messages.append(said)
+            named = name if isinstance(name, str) else ""
+            messages.append(SpokenMessage(place, role, text, named))
             notes += _note_others(place, item)
     if not messages:
         raise _refuse("messages", "No message of a user or an assistant has a text.")
@@ -62,6 +60,8 @@ def read_conversation(items: Sequence[Mapping[str, Any]]) -> Conversation:
 
 
 def _note_others(place: int, item: Mapping[str, Any]) -> Iterator[str]:
+    if not isinstance(item.get("name", ""), str | None):
+        yield f"messages.{place}: a name that is no text is not stored"
     if others := sorted(name[:40] for name in item.keys() - KEYS):
         yield f"messages.{place}: {', '.join(others[:10])} is not stored"
 

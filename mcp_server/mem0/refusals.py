@@ -35,7 +35,7 @@ def refuse_options(data: Any, unsupported: Mapping[str, str]) -> None:
     wrong = {
         name: [mend]
         for name, mend in unsupported.items()
-        if data.get(name) not in (None, False)
+        if (value := data.get(name)) is not None and value is not False
     }
     if wrong:
         detail = " ".join(f"{name}: {mend}" for name, (mend,) in wrong.items())

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
+from common.api.parsing import make_storable, parse_object
 from common.api.serializers import NullIsAbsent
 from common.pagination import MAX_LIMIT
 from mcp_server.mem0 import answers, entities
@@ -61,16 +62,33 @@ class OptionsBody(NullIsAbsent):
     unsupported: ClassVar[Mapping[str, str]] = {}
 
 
+class EntityIdField(VerbatimField):
+    """The id of an entity; if it were left out, the request would mean more memories.
+
+    An empty or null one is therefore refused in a body and in a query, where DRF and
+    NullIsAbsent take it for one that was not sent.
+    """
+
+    def get_value(self, dictionary: Any) -> Any:
+        return dictionary.get(self.field_name, serializers.empty)
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        if data is None:
+            self.fail("null")
+        return super().validate_empty_values(data)
+
+
 class EntityFields(serializers.Serializer[Any]):
-    user_id = VerbatimField(required=False)
-    agent_id = VerbatimField(required=False)
-    app_id = VerbatimField(required=False)
-    run_id = VerbatimField(required=False)
+    user_id = EntityIdField(required=False)
+    agent_id = EntityIdField(required=False)
+    app_id = EntityIdField(required=False)
+    run_id = EntityIdField(required=False)
 
 
 class AddMemories(OptionsBody, EntityFields):
     """What mem0's `add` sends."""
 
+    null_fields = frozenset(entities.NAMES)
     unsupported = {
         "custom_categories": "the categories of a memory are its tags; set them by the API.",
         "custom_instructions": "facts are found by rules of this service; leave it out.",
@@ -102,8 +120,9 @@ class AddMemories(OptionsBody, EntityFields):
         sent = {name: attrs[name] for name in entities.NAMES if name in attrs}
         inner = attrs.get("filters", {})
         others = inner.keys() - {*entities.NAMES}
-        if others or not all(isinstance(each, str) for each in inner.values()):
-            message = f"To store, send only {', '.join(entities.NAMES)} as texts here."
+        if others or not all(isinstance(each, str) and each for each in inner.values()):
+            names = ", ".join(entities.NAMES)
+            message = f"To store, send only {names} here, as texts that are not empty."
             raise serializers.ValidationError({"filters": [message]})
         for name, value in inner.items():
             if sent.setdefault(name, value) != value or len(value) > 255:
@@ -244,15 +263,13 @@ class DeleteAllQuery(EntityFields):
     filters = serializers.CharField(max_length=MAX_FILTER_TEXT, required=False)
 
     def validate_filters(self, value: str) -> Any:
-        """Read JSON, or the dict that the Python client writes as Python does."""
-        try:
-            return ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            pass  # it may be JSON
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            raise serializers.ValidationError("Send the filters as JSON.") from None
+        """Read JSON, or the dict that the Python client writes as Python does.
+
+        What is read passes the checks of a body.
+        """
+        if (text := _json_of(value)) is None:
+            raise serializers.ValidationError("Send the filters as a JSON object.")
+        return make_storable(parse_object(text.encode())).value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         ids = {name: attrs[name] for name in entities.NAMES if name in attrs}
@@ -302,6 +319,19 @@ class ProjectQuery(serializers.Serializer[Any]):
     fields = serializers.ListField(  # type: ignore[assignment]  # mem0's name
         child=serializers.ChoiceField(choices=answers.PROJECT_FIELDS), required=False
     )
+
+
+def _json_of(text: str) -> str | None:
+    """Return the JSON object that a text is, or that a dict of Python means."""
+    try:
+        is_object, found = isinstance(json.loads(text), dict), text
+    except (ValueError, RecursionError):
+        try:
+            value = ast.literal_eval(text)
+            is_object, found = isinstance(value, dict), json.dumps(value)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return None
+    return found if is_object else None
 
 
 def columns_of(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,6 @@ urlpatterns = [
     path("v1/batch/", Mem0BatchView.as_view()),
     path("v1/feedback/", MemoryFeedbackView.as_view()),
     path("v1/entities/", EntitiesView.as_view()),
-    path("v2/entities/<str:kind>/<str:entity_id>/", EntityView.as_view()),
     path(f"{ORGANIZATION}/", Mem0ProjectsView.as_view()),
     path(f"{PROJECT}/", Mem0ProjectView.as_view()),
     path(f"{PROJECT}/members/", MissingFeatureView.as_view(mend=NO_MEMBERS)),
@@ -64,6 +63,8 @@ urlpatterns = [
         "v2/entities/user/<str:entity_id>/profile/",
         MissingFeatureView.as_view(mend=NO_PROFILE),
     ),
+    # A name may have slashes. This route would match that of the profile too.
+    path("v2/entities/<str:kind>/<path:entity_id>/", EntityView.as_view()),
     path("v2/profiles/settings/", MissingFeatureView.as_view(mend=NO_PROFILE)),
     path("v2/profiles/jobs/", MissingFeatureView.as_view(mend=NO_PROFILE)),
     path("v2/profiles/jobs/<str:job_id>/", MissingFeatureView.as_view(mend=NO_PROFILE)),

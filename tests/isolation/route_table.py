@@ -871,7 +871,7 @@ TABLE = [
     Route("GET", f"{MEM0}/v1/entities/", ("project_id",)),
     Route(
         "DELETE",
-        f"{MEM0}/v2/entities/<str:kind>/<str:entity_id>/",
+        f"{MEM0}/v2/entities/<str:kind>/<path:entity_id>/",
         ("project_id", "entity_kind", "entity"),
         lowest=CURATOR,
         is_private=True,

@@ -33,6 +33,8 @@ class EntityView(Mem0View):
             raise errors.NotFound("An entity is a user, an agent, an app or a run.")
         if not entity_list.has_ever_been(name, entity_id, project, self.caller):
             raise errors.NotFound(f"No {kind} {entity_id[:64]!r} ever had a memory.")
-        condition = entities.query_one(name, entity_id)
-        remove.delete_where(project, condition, self.caller)
-        return Response({"message": "Entity deleted successfully!"})
+        deleted = remove.delete_entity(project, name, entity_id, self.caller)
+        if deleted == remove.MAX_AT_ONCE:
+            self.notes.add(remove.MORE)
+        answer = {"message": "Entity deleted successfully!", "deleted": deleted}
+        return Response(answer)

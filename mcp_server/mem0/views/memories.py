@@ -23,6 +23,10 @@ READS = {"POST": Role.VIEWER}
 RERANK = (
     "rerank: one ranking by meaning and by words is all there is; there is no second"
 )
+UNNAMED = (
+    "memories that match are of a user, an app or a run that the request does not name, and "
+    'remain; name it too, or send "*" for any'
+)
 
 
 class PingView(Mem0View):
@@ -69,16 +73,16 @@ class SearchMemoriesView(Mem0View):
             min_score=data["threshold"],
             mode="hybrid" if data["keyword_search"] else "semantic",
         )
-        hits = replicas.read_from_replica(
+        ranked = replicas.read_from_replica(
             lambda: find.search(project, search, self.caller)
         )
-        note_recalled(hit.memory for hit in hits)
-        if data["rerank"]:
-            self.notes.add(RERANK)
+        note_recalled(hit.memory for hit in ranked.hits)
+        for note in (*ranked.notes, *([RERANK] if data["rerank"] else [])):
+            self.notes.add(note)
         chosen = data.get("fields", ())
         results = [
             answers.represent_memory(hit.memory, score=hit.score, fields=chosen)
-            for hit in hits
+            for hit in ranked.hits
         ]
         return Response({"results": results})
 
@@ -105,11 +109,17 @@ class AllMemoriesView(Mem0View):
 
     def delete(self, request: Request, **kwargs: Any) -> Response:
         data, project = self.query(forms.DeleteAllQuery), self.door_project
+        matching = data["matching"]
         if ids := data["ids"]:
-            remove.delete_of(project, ids, self.caller)
+            deleted = remove.delete_of(project, ids, self.caller)
         else:
-            remove.delete_matching(project, data["matching"], self.caller)
-        return Response({"message": "Memories deleted successfully!"})
+            deleted = remove.delete_matching(project, matching, self.caller)
+        if deleted == remove.MAX_AT_ONCE:
+            self.notes.add(remove.MORE)
+        elif left := remove.count_left(project, matching, self.caller):
+            self.notes.add(f"{left} {UNNAMED}")
+        answer = {"message": "Memories deleted successfully!", "deleted": deleted}
+        return Response(answer)
 
 
 class OneMemoryView(Mem0View):

@@ -24,7 +24,7 @@ class MissingFeatureView(Mem0View):
     mend: str = ""
 
     def get(self, request: Request, **kwargs: Any) -> Response:
-        assert self.door_project
+        self.audited_project = self.door_project.pk  # refuses who may not see it
         raise MissingFeature(self.mend)
 
     post = put = patch = delete = get

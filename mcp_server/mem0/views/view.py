@@ -36,14 +36,15 @@ class Mem0View(ProjectView):
     @cached_property
     def door_project(self) -> Project:
         """Return the project; refuse a caller whose role in it is too low."""
-        in_path = self.kwargs.get("project_id") or self.kwargs.get("project")
-        named = in_path or self.caller.only_project
+        in_host = self.kwargs.get("project")
+        named = self.kwargs.get("project_id") or in_host or self.caller.only_project
         if not named:
             raise ProjectUnnamed(
                 "The key reads several projects or all; name one in the host: "
                 f"{self.request.build_absolute_uri('/mem0/')}{{project}}."
             )
-        return self.project({"project_id": str(named)})
+        # Refuses a host and a path that name two projects.
+        return self.project({"project_id": str(named), "project": in_host})
 
     def _secret_mode(self, data: Mapping[str, Any]) -> str:
         return self.door_project.options.secrets

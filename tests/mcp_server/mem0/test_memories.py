@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from common.caller import Role
 from inference.language.fake import script_answers
+from mcp_server.mem0 import find, remove
 from memories.models import Memory
+from memories.read.search import rank_rows
 
 pytestmark = pytest.mark.django_db
 SAID = [
@@ -125,10 +129,18 @@ class TestAdd:
         assert "language.enabled" in " ".join(answer["notes"])
         assert not asked
 
+    def test_what_the_prompt_has_no_room_for_is_named(self, bob_mem0, settings):
+        settings.LANGUAGE_PROVIDER = "fake"
+        said = [{"role": "user", "content": f"Note {n}."} for n in range(41)]
+        with script_answers({"facts": []}):
+            notes = bob_mem0.add(said)["notes"]
+
+        assert "the whole of messages.20;" in notes[0]
+
     def test_what_is_not_stored_is_said(self, bob_mem0):
         messages = [
             {"role": "system", "content": "Be kind."},
-            {"role": "user", "content": "Hello there.", "tool_calls": []},
+            {"role": "user", "content": "Hello there.", "name": 7},
             {"role": "assistant", "content": None},
         ]
 
@@ -157,6 +169,9 @@ class TestAdd:
                 "invalid",
             ),
             ({"messages": SAID, "expiration_date": "soon"}, "invalid"),
+            ({"messages": SAID, "user_id": ""}, "invalid"),
+            ({"messages": SAID, "user_id": None}, "invalid"),
+            ({"messages": SAID, "filters": {"user_id": ""}}, "invalid"),
             ({"messages": SAID, "timestamp": 10**30}, "invalid_number"),
             # In UTC these are in the years 0 and 10000, which no read can return.
             ({"messages": SAID, "timestamp": "0001-01-01T00:00:00+14:00"}, "invalid"),
@@ -238,6 +253,7 @@ class TestSearchAndGetAll:
             {"show_expired": True},
             {"latest_only": False},
             {"reference_date": "2026-01-01"},
+            {"reference_date": 0},
         ],
     )
     def test_an_option_without_counterpart_is_refused(self, bob_mem0, option):
@@ -245,6 +261,14 @@ class TestSearchAndGetAll:
 
         assert answer["code"] == "unsupported_option"
         assert next(iter(option)) in answer["detail"]
+
+    def test_what_a_ranking_could_not_do_is_said(self, bob_mem0, monkeypatch):
+        def rank(*args, **options):
+            return replace(rank_rows(*args, **options), notes=("by words only",))
+
+        monkeypatch.setattr(find, "rank_rows", rank)
+
+        assert "by words only" in bob_mem0.search("gate")["notes"]
 
     def test_that_nothing_is_ranked_twice_is_said(self, bob_mem0):
         assert bob_mem0.search("gate", rerank=True)["notes"]
@@ -284,6 +308,14 @@ class TestDelete:
         assert bob_mem0.delete(memory_id, status=404)["code"] == "not_found"
         assert bob_mem0.get(memory_id, status=404)["missing_ids"] == [memory_id]
         assert Memory.objects.get(pk=memory_id).deleted_at
+
+    def test_too_many_are_not_deleted_with_it(self, bob_mem0, bob_api, monkeypatch):
+        monkeypatch.setattr(remove, "MAX_OLDER", 0)
+        old, new = bob_mem0.add_one("I live in Porto."), bob_mem0.add_one("In Braga.")
+        bob_api.post(f"/api/v1/memories/{old}/supersede", {"by": new})
+
+        assert bob_mem0.delete(new, status=400, delete_linked="true")["errors"]
+        assert Memory.objects.filter(deleted_at=None).count() == 2
 
     @pytest.mark.parametrize(("linked", "left"), [("", 1), ("true", 0)])
     def test_what_it_replaced_goes_with_it_if_asked(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from common.caller import Role
+from mcp_server.mem0 import find, remove
 from memories.models import Memory
 from projects.models import Project
 
@@ -42,6 +43,9 @@ class TestDeleteAll:
             # As httpx writes a dict of Python, and as JSON.
             ({"filters": "{'user_id': 'ben'}"}, {"ben"}),
             ({"filters": '{"OR": [{"user_id": "ben"}]}'}, {"ben"}),
+            # What cannot be stored is replaced, as in a body.
+            ({"filters": r"{'user_id':'\ud800'}"}, set()),
+            ({"agent_id": "system"}, set()),
         ],
     )
     def test_it_deletes_what_is_named(self, alice_mem0, stored, query, texts):
@@ -59,12 +63,36 @@ class TestDeleteAll:
             {"filters": "{}"},
             {"filters": '{"AND":[{}]}'},
             {"filters": '{"NOT":[{}]}'},
+            {"filters": "{[]:1}"},
+            {"filters": "{1:2}"},
+            {"filters": "{'metadata':{1:{2}}}"},
+            {"filters": "[" * 2_000},
+            {"filters": '{"user_id": "ann", "user_id": "*"}'},
+            # An id that is left out would delete what the agent stored for everybody.
+            {"user_id": "", "agent_id": "bot"},
             {"filters": '{"NOT":[{"memory_ids":["typo"]}]}'},
         ],
     )
     def test_what_is_not_understood_deletes_nothing(self, alice_mem0, stored, query):
         assert alice_mem0.delete_all(**query, status=400)["detail"]
         assert live() == set(stored)
+
+    def test_it_says_what_is_left(self, alice_mem0, stored):
+        answer = alice_mem0.delete_all(user_id="ann")
+
+        assert answer["deleted"] == 2
+        assert answer["notes"][0].startswith("1 memories that match")
+        answer = alice_mem0.delete_all(run_id="r")
+        assert (answer["deleted"], answer["notes"][0][:2]) == (0, "1 ")
+        assert "notes" not in alice_mem0.delete_all(run_id="r", user_id="*")
+
+    def test_a_large_one_is_sent_again(self, alice_mem0, stored, monkeypatch):
+        monkeypatch.setattr(remove, "MAX_AT_ONCE", 2)
+
+        first, second = (alice_mem0.delete_all(user_id="*") for _ in range(2))
+
+        assert (first["deleted"], second["deleted"]) == (2, 1)
+        assert "send it again" in first["notes"][0]
 
     def test_only_a_curator_deletes_for_a_user(self, bob_mem0, stored):
         for query in ({"user_id": "ann"}, {"user_id": "*"}):
@@ -122,6 +150,41 @@ class TestEntities:
         missing = alice_mem0.call("delete", "/v2/entities/user/eve/", status=404)
         assert missing["code"] == "not_found"
 
+    def test_a_user_ends_its_own_run(self, mem0_of, alice_mem0, project, stored):
+        alice_mem0.add_one("ben in a run", user_id="ben", run_id="r")
+        ann = mem0_of(project, user_id="ann")
+
+        assert ann.call("delete", "/v2/entities/run/r/")["deleted"] == 1
+        assert live() == {*stored, "ben in a run"} - {"ann in a run"}
+
+    def test_a_name_has_slashes_and_an_app_is_a_text(
+        self, alice_mem0, bob_api, project
+    ):
+        alice_mem0.add_one("a path", agent_id="team/bot")
+        ticket = {"kind": "object", "object_type": "ticket", "object_id": "7"}
+        bob_api.post(
+            "/api/v1/memories",
+            {
+                "project_id": str(project.pk),
+                "content": "The ticket is about the gate.",
+                "scope": ticket,
+                "metadata": {"app_id": 7},
+            },
+            format="json",
+        )
+
+        listed = self.list(alice_mem0)["results"]
+        assert [each["name"] for each in listed] == ["team/bot"]
+        path = "/v2/entities/agent/team/bot/"
+        assert alice_mem0.call("delete", path)["deleted"] == 1
+
+    def test_who_is_no_agent_is_not_deleted_as_one(self, alice_mem0, bob_mem0, stored):
+        name = Memory.objects.get(content="everybody").agent_id
+
+        assert name.startswith("key:")
+        alice_mem0.call("delete", f"/v2/entities/agent/{name}/", status=404)
+        assert live() == set(stored)
+
     def test_only_a_curator_deletes_them(self, bob_mem0, charlie_mem0, stored):
         path = "/v2/entities/user/ann/"
 
@@ -163,6 +226,18 @@ class TestBatches:
         assert answer["missing_ids"] == [own]
         assert live() == {*stored, "Charlie's own"}
 
+    def test_one_that_is_refused_changes_none(self, bob_mem0, project, stored):
+        project.settings = {"secrets": "reject"}
+        project.save()
+        texts = ["Changed.", "It is ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eFxQ2w."]
+        items = [
+            {"memory_id": stored[name], "text": text}
+            for name, text in zip(("ann", "ben"), texts, strict=True)
+        ]
+
+        assert bob_mem0.call("put", "/v1/batch/", {"memories": items}, status=422)
+        assert live() == set(stored)
+
     @pytest.mark.parametrize("memories", [[], [{"text": "x"}], [{"memory_id": "x"}]])
     def test_a_bad_one_is_refused(self, bob_mem0, memories):
         answer = bob_mem0.call("put", "/v1/batch/", {"memories": memories}, status=400)
@@ -200,6 +275,11 @@ class TestProjects:
 
         assert shown == {"name": "alpha"}
         assert bob_mem0.call("get", self.path(project), status=400, org_id="other")
+
+    def test_a_host_and_a_path_name_one_project(self, mem0_of, project, other_project):
+        both = mem0_of(project, other_project, base=f"/mem0/{other_project.name}")
+
+        assert both.call("get", self.path(project), status=400)["errors"]
 
     def test_it_is_hidden_from_others(self, charlie_mem0, project, other_project):
         for org_id in (None, other_project.organization_id):
@@ -250,3 +330,14 @@ def test_what_is_not_offered_says_what_to_use(bob_mem0, method, path):
 
     assert answer["code"] == "not_offered"
     assert "not offered" in answer["detail"]
+
+
+def test_an_error_outside_of_a_view_is_json_too(bob_mem0, monkeypatch):
+    assert bob_mem0.call("get", "/v3/nothing/", status=404)["code"] == "no_such_route"
+    bob_mem0.api.raise_request_exception = False
+    monkeypatch.setattr(find, "find_memory", None)
+
+    answer = bob_mem0.api.get("/v1/memories/one/")
+
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    assert answer.headers["Content-Type"] == "application/json"
