@@ -13,21 +13,24 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.generic import View
 
+from ace.models import AceRun
 from common.admin.model_admin import caller_of
 from common.caller import Caller, Role
+from mcp_server.models import HookCount
 from projects.models import Project
 
 SESSION_KEY = (
     "console_project"  # The session key of the project that the person opened last.
 )
+DEMO = "demo"  # the project that the first start makes (embedded/demo.json)
 
 
 class ProjectPage(View):
     """A page about one project, for people who have `role` in the project.
 
     The project is the one that `?project=ID` names. Without this parameter, it is the
-    project that the person opened last, and otherwise the first project by name. If the
-    person may see no project, the page says so.
+    project that the person opened last, and otherwise the one in which an agent was at
+    work last. If the person may see no project, the page says so.
     """
 
     role = Role.VIEWER
@@ -54,8 +57,10 @@ class ProjectPage(View):
             .select_related("organization")
             .get(pk=project_id)
         )
-        if request.session.get(SESSION_KEY) != str(project_id):
-            request.session[SESSION_KEY] = str(project_id)
+        request.shown_project = project_id  # type: ignore[attr-defined]  # for the sidebar
+        # The demo that opens by itself is no choice: work in another project comes first.
+        if self.names[project_id] != DEMO or _requested(request):
+            _keep_choice(request, project_id)
         return super().dispatch(request, *args, **kwargs)
 
     def no_project(self) -> HttpResponseBase:
@@ -113,14 +118,46 @@ def projects_for(request: HttpRequest, role: Role) -> dict[uuid.UUID, str]:
     return dict(sorted(allowed, key=lambda one: (one[1], one[0])))
 
 
+def shown_project(request: HttpRequest) -> str | None:
+    """Return the id of the project that the page shows, or else of the one shown before."""
+    shown = getattr(request, "shown_project", None) or request.session.get(SESSION_KEY)
+    return str(shown) if shown else None
+
+
+def _requested(request: HttpRequest) -> str | None:
+    return request.GET.get("project") or request.POST.get("project")
+
+
+def _keep_choice(request: HttpRequest, project_id: uuid.UUID) -> None:
+    if request.session.get(SESSION_KEY) != str(project_id):
+        request.session[SESSION_KEY] = str(project_id)
+
+
 def _chosen_project(
     request: HttpRequest, names: dict[uuid.UUID, str]
 ) -> uuid.UUID | None:
-    requested = request.GET.get("project") or request.POST.get("project")
-    if requested:
+    if requested := _requested(request):
         return next((pk for pk in names if str(pk) == requested), None)
     last = request.session.get(SESSION_KEY)
-    return next((pk for pk in names if str(pk) == last), next(iter(names), None))
+    kept = next((pk for pk in names if str(pk) == last), None)
+    return kept or _find_busiest(names, caller_of(request))
+
+
+def _find_busiest(names: dict[uuid.UUID, str], caller: Caller) -> uuid.UUID | None:
+    """Return the project of the newest finished task or event of a hook.
+
+    The demo comes last, and without any work the first project by name is returned.
+    """
+    own = [pk for pk, name in names.items() if name != DEMO] or list(names)
+    if len(own) < 2:
+        return next(iter(own), None)
+    runs = AceRun.objects.visible_to(caller).filter(project__in=own)
+    events = HookCount.objects.visible_to(caller).filter(project__in=own)
+    newest = [
+        *runs.order_by("-pk").values_list("created_at", "project_id")[:1],
+        *events.order_by("-last_at").values_list("last_at", "project_id")[:1],
+    ]
+    return max(newest)[1] if newest else own[0]
 
 
 def staff_route(route: str, view: type[View], name: str) -> URLPattern:

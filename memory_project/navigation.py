@@ -13,6 +13,7 @@ from django.urls import reverse
 from common.admin.model_admin import caller_of
 from common.admin.paginator import count_bounded, format_count
 from common.caller import Role
+from console.project_page import shown_project
 from playbook.models import PlaybookDelta
 
 # (label, icon, model or URL name, query string)
@@ -129,9 +130,7 @@ COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    pending = PlaybookDelta.objects.visible_to(caller_of(request)).pending()
-    waiting = format_count(count_bounded(pending))
-    badges = {"console:inbox": "" if waiting == "0" else waiting}
+    badges = {"console:inbox": _waiting_badge(request)}
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
     groups: list[dict[str, Any]] = [{"items": [home]}]
     for title, pages in PAGE_GROUPS:
@@ -151,6 +150,17 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
             {"title": title, "collapsible": title in COLLAPSED_GROUPS, "items": items}
         )
     return groups
+
+
+def _waiting_badge(request: HttpRequest) -> str:
+    """Count the waiting changes of the project that is shown, or say that all are counted."""
+    pending = PlaybookDelta.objects.visible_to(caller_of(request)).pending()
+    shown = shown_project(request)
+    rows = pending.filter(project_id=shown) if shown else pending
+    waiting = format_count(count_bounded(rows))
+    if waiting == "0":
+        return ""
+    return waiting if shown else f"{waiting} in all"
 
 
 def may_see(request: HttpRequest, model: str) -> bool:

@@ -105,6 +105,40 @@ class TestThePage:
         assert project.name in html
         assert f"?project={other_project.pk}" in html
 
+    def test_it_opens_where_an_agent_was_at_work_last_and_counts_what_waits_there(
+        self, superuser, project
+    ):
+        organization = project.organization
+        demo, quiet, busy = (
+            Project.objects.create(name=name, organization=organization)
+            for name in ("demo", "Zermatt", "Zug")
+        )
+        project.name = "Zinal"
+        project.save()
+        assert page(superuser).context["project"].name == "Zermatt"
+        a_run(quiet)
+        a_run(busy)
+        a_run(demo)
+        a_delta(busy)
+        a_delta(demo)
+
+        answer = page(signed_in(superuser.account))
+
+        assert answer.context["project"] == busy
+        groups = answer.context["sidebar_navigation"]
+        items = [item for group in groups for item in group["items"]]
+        assert [item["badge"] for item in items if item["title"] == "Review"] == ["1"]
+
+    def test_the_demo_opens_alone_and_is_then_no_choice(self, superuser, project):
+        project.name = "demo"
+        project.save()
+        assert page(superuser).context["project"] == project
+        own = Project.objects.create(name="own", organization=project.organization)
+
+        assert page(superuser).context["project"] == own
+        page(superuser, project=project.pk)
+        assert page(superuser).context["project"] == project
+
     def test_a_wrong_project_is_not_found(self, owner, other_project):
         page(owner, status=404, project=other_project.pk)
         page(owner, status=404, project="zebra")
