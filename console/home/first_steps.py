@@ -9,8 +9,9 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from access.models import ApiKey
+from ace.models import AceRun
 from common.caller import Caller
-from playbook.models import Exposure, PlaybookDelta
+from playbook.models import Exposure
 from projects.models import Project
 
 Source = Exposure.ExposureSource
@@ -20,15 +21,15 @@ SHOWN = timedelta(days=7)
 
 @dataclass(frozen=True)
 class FirstSteps:
-    """Whether a key was issued, a task taught something, and an agent was given a rule."""
+    """Whether a key was issued, a person said something of a task, and a rule was given."""
 
     has_key: bool
-    has_lesson: bool
+    has_feedback: bool
     has_given: bool
 
     @property
     def are_done(self) -> bool:
-        return self.has_key and self.has_lesson and self.has_given
+        return self.has_key and self.has_feedback and self.has_given
 
 
 def is_young(project: Project) -> bool:
@@ -38,18 +39,20 @@ def is_young(project: Project) -> bool:
 def find(project: Project, caller: Caller) -> FirstSteps:
     """Read the state of the steps in one query.
 
-    Who may not see the keys of the project knows from a lesson that there is one.
+    Who may not see the keys of the project knows from a task that there is one.
     """
     theirs = {"project_id": OuterRef("pk")}
     keys = ApiKey.objects.visible_to(caller).usable()
     of_project = keys.filter(Q(everywhere=True) | Q(projects=OuterRef("pk")))
-    deltas = PlaybookDelta.objects.visible_to(caller)
-    lessons = deltas.filter(**theirs, run_id__isnull=False)
+    runs = AceRun.objects.visible_to(caller).filter(**theirs)
+    # What `ace.feedback_source` does not believe to be a person's has `counted_as`.
+    by_person = runs.filter(request__feedback_source="human", request__feedback__gt="")
+    feedback = by_person.exclude(request__has_key="counted_as")
     given = Exposure.objects.visible_to(caller).filter(
         **theirs, source__in=[Source.CONTEXT, Source.RENDER]
     )
     rows = Project.objects.visible_to(caller).filter(pk=project.pk)
-    has_key, has_lesson, has_given = rows.values_list(
-        Exists(of_project), Exists(lessons), Exists(given)
+    has_key, has_run, has_feedback, has_given = rows.values_list(
+        Exists(of_project), Exists(runs), Exists(feedback), Exists(given)
     ).get()
-    return FirstSteps(has_key or has_lesson, has_lesson, has_given)
+    return FirstSteps(has_key or has_run, has_feedback, has_given)

@@ -182,6 +182,10 @@ class TestThePage:
             "goal": "List the orders",
             "result": "Ok.",
         }
+        learned = {"feedback": "Always sort the orders by their day."}
+        key.post("/api/v1/complete-task", task | learned)
+        assert page(owner).content.decode().count('class="am-done"') == 1
+
         taught = {"feedback": "Works. Always show the currency beside a price."}
         told = {"outcome": "success", "feedback_source": "human"}
         key.post("/api/v1/complete-task", task | taught | told)
