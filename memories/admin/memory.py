@@ -378,7 +378,9 @@ class MemoryAdmin(RowsAdmin):
 
     @admin.display(description="memory")
     def text(self, memory: Memory) -> SafeString:
-        return short_text(str(memory), 110)
+        """Show the first lesson of a task that taught one, else the title or the text."""
+        lesson = next(filter(str.strip, memory.lessons.splitlines()), "")
+        return short_text(lesson.strip() or str(memory), 110)
 
     @label_column("type", TYPE_COLORS, "memory_type")
     def type_display(self, memory: Memory) -> tuple[str, str]:

@@ -133,3 +133,12 @@ class TestHistory:
         assert "<script>alert" not in html
         assert "<img src=x" not in html
         assert len(html) < 200_000
+
+
+def test_the_list_shows_the_lesson_of_a_task_first(curator, stored):
+    stored("Goal: Report.\nSteps: a\nLessons: Use `--to`.", lessons="\nUse `--to`.")
+
+    html = curator.get(reverse("admin:memories_memory_changelist")).content.decode()
+
+    assert "Use `--to`.</bdi>" in html
+    assert "Goal: Report." not in html
