@@ -59,7 +59,7 @@ class ProjectPage(View):
         )
         request.shown_project = project_id  # type: ignore[attr-defined]  # for the sidebar
         # The demo that opens by itself is no choice: work in another project comes first.
-        if self.names[project_id] != DEMO or _requested(request):
+        if self.names[project_id] != DEMO or _find_requested(request):
             _keep_choice(request, project_id)
         return super().dispatch(request, *args, **kwargs)
 
@@ -124,7 +124,7 @@ def shown_project(request: HttpRequest) -> str | None:
     return str(shown) if shown else None
 
 
-def _requested(request: HttpRequest) -> str | None:
+def _find_requested(request: HttpRequest) -> str | None:
     return request.GET.get("project") or request.POST.get("project")
 
 
@@ -136,7 +136,7 @@ def _keep_choice(request: HttpRequest, project_id: uuid.UUID) -> None:
 def _chosen_project(
     request: HttpRequest, names: dict[uuid.UUID, str]
 ) -> uuid.UUID | None:
-    if requested := _requested(request):
+    if requested := _find_requested(request):
         return next((pk for pk in names if str(pk) == requested), None)
     last = request.session.get(SESSION_KEY)
     kept = next((pk for pk in names if str(pk) == last), None)

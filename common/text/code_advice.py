@@ -65,7 +65,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Call:
+class CallWords:
     """The words of a call."""
 
     words: tuple[str, ...]
@@ -104,12 +104,12 @@ def is_followed(text: str, calls: Iterable[str], names: Collection[str] = ()) ->
     A bare name counts only where the line names no option, argument or other form. `names`
     are tools that the text is about; they count as bare names.
     """
-    made = [Call(tuple(_words(call[:MAX_CALL]))) for call in calls]
+    made = [CallWords(tuple(_words(call[:MAX_CALL]))) for call in calls]
     return any(_follows(find_codes(line), made, names) for line in _lines(text))
 
 
 def _follows(
-    codes: Sequence[Code], calls: Sequence[Call], names: Collection[str]
+    codes: Sequence[Code], calls: Sequence[CallWords], names: Collection[str]
 ) -> bool:
     refused = [code for code in codes if code.role == "refused"]
     if any(call.has(code) for code in refused for call in calls):
