@@ -22,11 +22,11 @@ from agent_memory.places import this_machine
 from agent_memory.repository import find_repository
 from agent_memory.version import VERSION
 
-# Seconds until the agent goes on without an answer. The server answers a session start in
-# 0.3 s; the rest is for a slow network and a busy machine.
+# Seconds until the agent goes on without an answer.
 LIMIT = 1.0
-# At these events an agent is given what the project knows. A harness ends a hook after
-# `scriptless.TIMEOUT` seconds, in which Python starts too.
+# The same at the events at which an agent is given what the project knows. The server answers
+# a session start in 0.3 s; the rest is for a slow network and a busy machine. A harness ends a
+# hook after `scriptless.TIMEOUT` seconds, in which Python starts too.
 RECALL_LIMIT = 2.5
 BACKGROUND_LIMIT = 120.0  # seconds for a transcript, in a process that nobody waits for
 EVENTS = frozenset(

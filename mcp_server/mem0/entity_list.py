@@ -62,8 +62,8 @@ def find_entities(name: str, project: Project, caller: Caller) -> QuerySet[Any, 
 def has_ever_been(name: str, value: str, project: Project, caller: Caller) -> bool:
     """Whether an entity has or had a memory.
 
-    A client that deletes all entities names a run of a user after the user, when nothing of
-    the run is left.
+    mem0's `reset` deletes the users first and then the runs. A user's run is then empty
+    already, which is no error.
     """
     rows = Memory.objects.visible_to(caller, project)
     return bool(rows.filter(entities.query_one(name, value)).exists())

@@ -95,9 +95,9 @@ def _entities(node: Node) -> Iterator[tuple[str, str]]:
 def build_query(node: Node, caller: Caller, done: frozenset[str] = NOBODY) -> Q:
     """Return the condition of the memories that match.
 
-    Memories of a user, a run or an app match only if the filter names it, in each branch of
-    an OR by itself; see `entities.query_default`. `done` are the kinds for which another
-    part of the filter sees to that.
+    Memories of a user, a run or an app match only if the filter names that kind, and each
+    branch of an OR must name it; see `entities.query_default`. `done` has the kinds that
+    another part of the filter already restricts.
     """
     open_kinds = entities.PRIVATE - done
     if isinstance(node, FieldCondition):

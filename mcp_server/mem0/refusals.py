@@ -9,7 +9,7 @@ from common import errors
 
 
 class UnsupportedOption(errors.Invalid):
-    """This service has no such option of mem0; leave it out. `errors` says what to do."""
+    """This service has no such option of mem0; the detail says what to send."""
 
     code = "unsupported_option"
 

@@ -17,10 +17,10 @@ from playbook.queries import WAITING_STATUSES
 
 
 def propose_removal(memory: Memory, caller: Caller, *, reason: str) -> PlaybookDelta:
-    """Return the delta that waits, or the one of before about this text of the memory.
+    """Return a waiting proposal, or an earlier one for the same text of the memory.
 
-    What a curator rejected therefore does not come again until the text changes. The
-    version says less: it rises when the memory is deleted, also if it is restored.
+    A rejected proposal therefore comes back only after the text changes. The key has the hash
+    of the text, because deleting and restoring a memory raises its version.
     """
     text = (memory.pk, memory.similarity_hash)
     known = entries_key(Producer.MODEL, Operation.FORGET, [text])
