@@ -206,7 +206,7 @@ def draw(result: Mapping[str, Any]) -> str:
         ),
     ]
     legend = "dark: known to the session, at its start or at the moment of failure"
-    return draw_bars(f"{result['sessions']} recorded sessions", legend, bars)
+    return draw_bars("What came back in recorded sessions", legend, bars)
 
 
 def _bar(label: str, share: float, count: int) -> ChartBar:
