@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Q
 
@@ -118,7 +117,3 @@ def query_default(name: str, caller: Caller) -> Q:
         return ~Q(scope_kind="object")
     shared = ~query_any("user_id")
     return shared | query_one("user_id", caller.user_id) if caller.user_id else shared
-
-
-def read_ids(data: Mapping[str, Any]) -> EntityIds:
-    return EntityIds(**{name: data.get(name) or "" for name in NAMES})
