@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,16 +87,12 @@ def find_memory(project: Project, text: str, caller: Caller) -> Memory:
 def find_memories(project: Project, ids: Sequence[str], caller: Caller) -> list[Memory]:
     """Return the readable memories of these ids in order; refuse if one is missing."""
     rows = Memory.objects.visible_to(caller, project).readable().light()
-    found = {str(pk): memory for pk, memory in rows.in_bulk(_parse(ids)).items()}
-    keys = [str(parse_id(each)) for each in ids]
-    missing = [each for each, key in zip(ids, keys, strict=True) if key not in found]
+    keys = [parse_id(each) for each in ids]
+    found = rows.in_bulk([pk for pk in keys if pk])
+    missing = [each for each, pk in zip(ids, keys, strict=True) if pk not in found]
     if missing:
         raise lookup.missing_error(missing[:MAX_NAMED], field="memories")
-    return [found[key] for key in keys]
-
-
-def _parse(ids: Sequence[str]) -> list[uuid.UUID]:
-    return [pk for pk in map(parse_id, ids) if pk]
+    return [found[pk] for pk in keys if pk]
 
 
 def find_history(
