@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.db.models import Q
 
@@ -29,14 +29,12 @@ MORE = (
 def delete_memory(memory: Memory, caller: Caller, *, with_older: bool = False) -> None:
     """Delete a memory and, if asked, those that it has replaced, directly or not."""
     older = find_older(memory, caller) if with_older else []
-    for memory_id in [memory.pk, *older]:
-        delete.delete_memory(memory_id, caller, reason=REASON)
+    _delete_each([memory.pk, *older], caller)
 
 
 @write
 def delete_memories(memories: Sequence[Memory], caller: Caller) -> None:
-    for memory in memories:
-        delete.delete_memory(memory.pk, caller, reason=REASON)
+    _delete_each([memory.pk for memory in memories], caller)
 
 
 def find_older(memory: Memory, caller: Caller) -> list[uuid.UUID]:
@@ -91,8 +89,13 @@ def delete_where(project: Project, condition: Q, caller: Caller) -> int:
     caller.require(Role.CURATOR, project.pk)
     visible = Memory.objects.visible_to(caller, project).filter(deleted_at=None)
     rows = visible.filter(condition).order_by("pk").only("pk")
-    locked = list(rows.select_for_update(no_key=True, of=("self",))[:MAX_AT_ONCE])
-    # One after the other: the duplicate of a memory becomes an original in its place.
-    return sum(
-        delete.delete_memory(memory.pk, caller, reason=REASON) for memory in locked
-    )
+    locked = rows.select_for_update(no_key=True, of=("self",))[:MAX_AT_ONCE]
+    return _delete_each([memory.pk for memory in locked], caller)
+
+
+def _delete_each(ids: Iterable[uuid.UUID], caller: Caller) -> int:
+    """Delete one after the other: a duplicate becomes an original in its place.
+
+    Return how many were deleted.
+    """
+    return sum(delete.delete_memory(pk, caller, reason=REASON) for pk in ids)
