@@ -112,15 +112,7 @@ def _start(
     if not (switches.subagent_start if is_subagent else switches.session_start):
         return HookAnswer({})
     sections = session_start.find(project, event, caller, server=server)
-    return _give(
-        caller,
-        project,
-        harness,
-        event,
-        sections,
-        opening=session_start.OPENING,
-        limit=session_start.MAX_TOKENS,
-    )
+    return _give_start(caller, project, harness, event, sections)
 
 
 def _is_unknown(project: Project, event: HookEvent, caller: Caller) -> bool:
@@ -138,6 +130,16 @@ def _start_with_prompt(
     sections = _find_for_prompt(project, event, caller)
     if project.options.hooks.session_start:
         sections += session_start.find(project, event, caller, server=server)
+    return _give_start(caller, project, harness, event, sections)
+
+
+def _give_start(
+    caller: Caller,
+    project: Project,
+    harness: Harness,
+    event: HookEvent,
+    sections: Sequence[Section],
+) -> HookAnswer:
     return _give(
         caller,
         project,
