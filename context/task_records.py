@@ -39,16 +39,16 @@ def drop_routine(
     A record stays if the same was asked in it, or if it names a rare thing that the task
     names too, such as an identifier or the number of an issue.
     """
-    routine = {hit.memory.pk for hit in hits if is_routine(hit.memory)}
-    if not routine:
+    routine = (hit.memory for hit in hits if is_routine(hit.memory))
+    texts = {memory.pk: _text_of(memory) for memory in routine}
+    if not texts:
         return list(hits)
-    texts = {hit.memory.pk: _text_of(hit.memory) for hit in hits}
-    names = _shared_names(task, (texts[pk] for pk in routine))
+    names = _shared_names(task, texts.values())
     rare = [name for name in names if _is_rare(project, name)]
     return [
         hit
         for hit in hits
-        if (pk := hit.memory.pk) not in routine
+        if (pk := hit.memory.pk) not in texts
         or _answers_the_same(hit.memory, task)
         or any(_has_name(texts[pk], name) for name in rare)
     ]
