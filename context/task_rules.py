@@ -80,12 +80,14 @@ def choose(
     near = relevance.measure(project, rows, description, around)
     is_whole = _is_small(project, tokens)
     process = rows.filter(Q(pinned=True) | Q(applies_to__contains=[ALWAYS]))
-    always = _by_similarity(process, near)
+    always: dict[uuid.UUID, Section] = dict.fromkeys(
+        _by_similarity(process, near), "process"
+    )
     relevant = [pk for pk in _relevant_ids(near) if pk not in always]
     wanted: dict[uuid.UUID, Section] = dict.fromkeys(
         relevant if is_whole else relevant[:limit], "relevant"
     )
-    wanted |= dict.fromkeys(always, "process")
+    wanted |= always
     if is_whole:
         others = _by_similarity(relevance.without_answers(rows), near)
     else:
