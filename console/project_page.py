@@ -140,10 +140,10 @@ def _chosen_project(
         return next((pk for pk in names if str(pk) == requested), None)
     last = request.session.get(SESSION_KEY)
     kept = next((pk for pk in names if str(pk) == last), None)
-    return kept or _find_busiest(names, caller_of(request))
+    return kept or _find_last_active(names, caller_of(request))
 
 
-def _find_busiest(names: dict[uuid.UUID, str], caller: Caller) -> uuid.UUID | None:
+def _find_last_active(names: dict[uuid.UUID, str], caller: Caller) -> uuid.UUID | None:
     """Return the project of the newest finished task or event of a hook.
 
     The demo comes last, and without any work the first project by name is returned.
