@@ -30,3 +30,13 @@ class FileLock:
 
     def release(self) -> None:
         os.close(self.fd)
+
+
+def is_held(path: Path) -> bool:
+    """Return whether a process holds the exclusive lock on a file that exists."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -6,6 +6,7 @@ import argparse
 import http.client
 import json
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -15,16 +16,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from embedded import data_folder, metrics_folder, schema_mark, servers
+from embedded import data_folder, metrics_folder, schema_mark, servers, service_note
 from embedded.children import ChildProcess
 from embedded.data_folder import BASE_DIR, DataFolder, EmbeddedError
 from embedded.file_lock import FileLock
+from embedded.service_note import ServiceNote
 
+HELP = "Run the whole service: servers, web, worker and beat, until Ctrl-C."
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOOK_SECONDS = 0.1
 STOP_SECONDS = 20.0  # the time for a running task to end; a killed one is leased again
 RETRY_SECONDS = 5.0
+AM = BASE_DIR / "bin" / "am"  # the image of a container has none
+DEFAULT_URL = "http://127.0.0.1:8000/"  # where `am connect` looks first
 MAX_ANSWER = 100_000  # bytes of an answer of /readyz
 # After this, and each time again, what is not ready is printed. From the first time on, a
 # child that dies is restarted.
@@ -38,6 +43,7 @@ class Service:
     lock: FileLock
     server_use: servers.ServerUse | None
     children: list[ChildProcess]
+    note: ServiceNote | None = None
 
 
 current_service: Service | None = None
@@ -78,11 +84,12 @@ def prepare(arguments: list[str]) -> None:
     data = data_folder.create(data_folder.locate(options.data))
     lock = lock_data_folder(data)
     refuse_taken_port(options.host, options.port)
+    note = service_note.leave(data.path, port=options.port)
     say(f"Data: {data.path}")
     began = time.monotonic()
     server_use = servers.ensure(data.path)
     children = service_processes(host=options.host, port=options.port, data=data)
-    current_service = Service(lock, server_use, children)
+    current_service = Service(lock, server_use, children, note)
     if server_use:
         say(f"PostgreSQL and Redis: running ({time.monotonic() - began:.1f} s)")
     else:
@@ -182,6 +189,7 @@ def run(*, url: str) -> NoReturn:
         if child.process is None:
             child.start()
     wait_until_ready(current_service, url=url)
+    say_next_step(current_service, url=url)
     while True:
         restart_exited(current_service)
         time.sleep(LOOK_SECONDS)
@@ -201,6 +209,16 @@ def wait_until_ready(service: Service, *, url: str) -> None:
             refuse_exited(service.children)
         time.sleep(LOOK_SECONDS)
     say(f"Ready: {url}")
+
+
+def say_next_step(service: Service, *, url: str) -> None:
+    if AM.is_file():
+        words = [str(AM), "connect"]
+        words += [] if url == DEFAULT_URL else ["--server", url.rstrip("/")]
+        if not service.note:
+            words += ["--data", os.environ["DATA_DIR"]]
+        say(f"Next: cd into your project and run {shlex.join(words)}")
+    say("Ctrl-C stops it.")
 
 
 def refuse_exited(children: list[ChildProcess]) -> None:
@@ -261,4 +279,12 @@ def stop(service: Service) -> None:
     if service.server_use:
         say("Stopping Redis and PostgreSQL")
         service.server_use.end()
+    if service.note:
+        service.note.remove()
     say("Stopped")
+
+
+if __name__ == "__main__":  # `bin/up --help`, before anything is installed
+    parser = argparse.ArgumentParser("bin/up", description=HELP)
+    add_options(parser)
+    parser.parse_args()

@@ -19,17 +19,17 @@ from agent_memory.errors import AgentMemoryError, Problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CHECKOUT = Path(__file__).resolve().parents[2]
-# Prints the data folder of the checkout, as its manage.py finds it.
+# Prints the data folder of the checkout's service on a port, as its manage.py finds it.
 LOCATE_CODE = (
-    "import environ;"
-    "from embedded import data_folder, servers;"
+    "import environ, sys;"
+    "from embedded import data_folder, servers, service_note;"
     "environ.Env.read_env(data_folder.BASE_DIR / '.env');"
-    "print('' if servers.is_set('DATABASE_URL') else data_folder.locate())"
+    "is_elsewhere = servers.is_set('DATABASE_URL');"
+    "print('' if is_elsewhere else service_note.locate(port=int(sys.argv[1])))"
 )
 OTHER_DATA = (
-    "{server} does not know the keys that its checkout makes: it runs on another "
-    "data folder. Name the one that `bin/up` printed after `Data:` with --data, "
-    "or give a key with --key."
+    "The service at {server} does not run on the data of {place}, where a key would be made. "
+    "Give the folder that its `bin/up` printed after `Data:` with --data, or a key with --key."
 )
 POSTGRES_PID = "postgres/postmaster.pid"  # it is there while PostgreSQL runs
 CREATE_SECONDS = 120.0  # the first command of a stopped service starts its servers
@@ -169,24 +169,27 @@ def _local_owner(server: str, data: str) -> Iterator[Client]:
             f"Give a key of {server} with --key or in AGENT_MEMORY_KEY: an owner's, from which "
             "a key for this project is made, or one from the page *Connect* of the admin."
         )
-    if is_stopped(locate_data(data)):
-        raise NotPossible(OTHER_DATA.format(server=server))
-    secret = _create_owner_key(data)
+    folder = locate_data(server, data)
+    words = OTHER_DATA.format(server=server, place=folder or CHECKOUT)
+    if is_stopped(folder):
+        raise NotPossible(words)
+    secret = _create_owner_key(str(folder or data))
     with Client(server, secret) as client:
         try:
             rows = client.follow(client.keys_list())
             key_id = next(k["id"] for k in rows if secret.startswith(k["prefix"]))
         except Problem as problem:
-            raise NotPossible(OTHER_DATA.format(server=server)) from problem
+            raise NotPossible(words) from problem
         try:
             yield client
         finally:
             client.keys_revoke(key_id)
 
 
-def locate_data(data: str) -> Path | None:
+def locate_data(server: str, data: str) -> Path | None:
     """Return the data folder that a key is made in; None if the database is not in one."""
-    done = _run_checkout(["-c", LOCATE_CODE], data)
+    port = urlsplit(server).port or 0
+    done = _run_checkout(["-c", LOCATE_CODE, str(port)], data)
     path = done.stdout.strip()
     return Path(path) if done.returncode == 0 and path else None
 

@@ -320,7 +320,7 @@ class TestConnect:
         (home / ".codex").mkdir()
         service.answer.is_key_valid = False
         monkeypatch.setattr(keys, "_create_owner_key", make_key)
-        monkeypatch.setattr(keys, "locate_data", lambda _: home / "data")
+        monkeypatch.setattr(keys, "locate_data", lambda *_: home / "data")
         pid = home / "data" / keys.POSTGRES_PID
         if not is_stopped:
             pid.parent.mkdir(parents=True)
@@ -349,7 +349,7 @@ class TestConnect:
     ):
         (home / ".codex").mkdir()
         monkeypatch.setattr(keys, "_create_owner_key", lambda _: "am_given_owner")
-        monkeypatch.setattr(keys, "locate_data", lambda _: None)
+        monkeypatch.setattr(keys, "locate_data", lambda *_: None)
 
         am("connect", "--server", service.url, input="n\n")
 

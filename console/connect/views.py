@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +17,19 @@ from console.connect.agent_key_form import AgentKeyForm
 from console.project_page import ProjectPage
 from mcp_server.hooks import hook_counts
 from mcp_server.hooks.hook_counts import HookStatus
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ANY_AM = "/path/to/agent-memory/bin/am"
+
+
+def find_am(address: str) -> str:
+    """Return the path of `bin/am`: the real one, for who is on the machine of the service.
+
+    Elsewhere the checkout has another path. The image of a container has no `bin`.
+    """
+    am = Path(settings.BASE_DIR, "bin", "am")
+    is_here = urlsplit(address).hostname in LOOPBACK
+    return str(am) if is_here and am.is_file() else ANY_AM
 
 
 class ConnectPage(ProjectPage):
@@ -50,7 +65,7 @@ class ConnectPage(ProjectPage):
             secret=secret,
             may_own=self.may(Role.OWNER),
             key_variable=harness_forms.key_variable(),
-            command=f"/path/to/agent-memory/bin/am connect {shlex.join(words)}",
+            command=shlex.join([find_am(address), "connect", *words]),
             harnesses=harness_forms.fill(address, self.project),
             panels=[self._events_panel()],
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded import data_folder, metrics_folder, supervisor, up
+from embedded import data_folder, metrics_folder, service_note, supervisor, up
 from embedded.children import ChildProcess
 from embedded.file_lock import FileLock
 from tests.servers import scratch_folder
@@ -194,6 +194,21 @@ class TestUp:
 
         assert done.returncode == 0
         assert service.get("/readyz") == 200
+
+    def test_it_says_what_to_do_next(self, service):
+        assert eventually(lambda: "Ctrl-C stops it." in service.lines)
+
+        [line] = lines_with(service.lines, "Next: ")
+        am = data_folder.BASE_DIR / "bin/am"
+        server = f"--server http://127.0.0.1:{service.port}"
+        assert line == f"Next: cd into your project and run {am} connect {server}"
+
+    def test_a_command_without_a_data_folder_uses_the_one_of_the_service(
+        self, service, monkeypatch
+    ):
+        monkeypatch.delenv("DATA_DIR")
+
+        assert service_note.locate(port=service.port) == service.folder
 
     def test_a_killed_worker_is_started_again(self, service):
         def running() -> set[int]:

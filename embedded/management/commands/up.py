@@ -15,7 +15,7 @@ LOCAL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Command(BaseCommand):
-    help = "Run the whole service: servers, web, worker and beat, until Ctrl-C."
+    help = up.HELP
     # `get_ready` runs the checks, while the children start.
     requires_system_checks = ()
 
