@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,14 @@ def test_a_whole_one_stays(python):
     make_environment(python)
 
     assert (python.parent / "mine").exists()
+
+
+def test_help_installs_nothing(tmp_path):
+    (tmp_path / "embedded").symlink_to(data_folder.BASE_DIR / "embedded")
+    shutil.copytree(data_folder.BASE_DIR / "bin", tmp_path / "bin")
+
+    asked = [tmp_path / "bin/up", "--port", "8001", "--help"]
+    done = subprocess.run(asked, check=True, capture_output=True, text=True, timeout=60)
+
+    assert done.stdout.startswith("usage: bin/up") and "--data" in done.stdout
+    assert not (tmp_path / ".venv").exists()
