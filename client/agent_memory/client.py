@@ -16,6 +16,7 @@ import httpx
 from agent_memory import version
 from agent_memory.errors import Problem, Unreachable, VersionWarning
 from agent_memory.methods import Methods
+from agent_memory.own_command import spell
 from agent_memory.page import Page
 from agent_memory.request import AsyncSender, Request, Sender
 
@@ -142,7 +143,7 @@ class Exchange:
     def _unreachable(self, error: object) -> Unreachable:
         return Unreachable(
             f"{self.url} does not answer: {error or type(error).__name__}.",
-            hint="Is the service running? `bin/up` starts it; `am doctor` says more.",
+            hint=f"Is the service running? `bin/up` starts it; {spell('doctor')} says more.",
         )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent_memory import file_lock
+from agent_memory.own_command import spell
 from agent_memory.places import Machine, this_machine
 from agent_memory.repository import find_repository
 
@@ -126,7 +127,7 @@ def read(file: Path | None = None) -> Connections:
         return Connections()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NotPossible(
-            f"{file} cannot be read: {error}. Mend it, or delete it and run `am connect`."
+            f"{file} cannot be read: {error}. Mend it, or delete it and run {spell('connect')}."
         ) from error
 
 

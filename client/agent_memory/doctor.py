@@ -28,6 +28,7 @@ from agent_memory.client import Client
 from agent_memory.connections import Connection, NotPossible
 from agent_memory.errors import AgentMemoryError
 from agent_memory.harnesses import BY_NAME, CodingAgent
+from agent_memory.own_command import spell
 from agent_memory.places import this_machine
 
 PROBE_SECONDS = 5.0
@@ -76,7 +77,7 @@ def examine(folder: Path) -> Iterator[DoctorLine]:
     try:
         entry = connections.find(folder, connections.read())
     except NotPossible as error:
-        mend = f"Delete {connections.file_of()} and run `am connect`."
+        mend = f"Delete {connections.file_of()} and run {spell('connect')}."
         yield DoctorLine("connection", "fault", str(error), mend)
         return
     if entry is None:
@@ -84,7 +85,7 @@ def examine(folder: Path) -> Iterator[DoctorLine]:
             "connection",
             "fault",
             f"{folder.resolve()} is not connected.",
-            "Run `am connect` here.",
+            f"Run {spell('connect')} here.",
         )
         return
     yield DoctorLine(
@@ -131,7 +132,8 @@ def check_server(entry: Connection) -> Iterator[DoctorLine]:
             "server",
             "fault",
             f"{entry.server} does not answer: {error}",
-            "Start it with `bin/up`; if its address is another one, run `am connect --server`.",
+            "Start it with `bin/up`; if its address is another one, run "
+            f"{spell('connect --server URL')}.",
         )
         return
     yield DoctorLine(
@@ -188,7 +190,7 @@ def _check_clock(answer: httpx.Response) -> DoctorLine:
 
 
 def check_key(entry: Connection) -> Iterator[DoctorLine]:
-    mend = "Run `am connect` again; it makes a new key."
+    mend = f"Run {spell('connect')} again; it makes a new key."
     try:
         with Client(entry.server, entry.key, attempts=1) as client:
             project = client.projects_read(entry.project_id)
@@ -209,7 +211,7 @@ def check_harness(
         entry.repository,
         connect.this_program(),
     )
-    mend = f"Run `am connect --harness {harness.name}`."
+    mend = f"Run {spell(f'connect --harness {harness.name}')}."
     try:
         edits = settings_edit.plan(harness, target, connections.read())
     except NotPossible as error:
@@ -253,7 +255,7 @@ def try_hook(
             name,
             "fault",
             f"it does not run: {error}",
-            f"Run `am connect --harness {harness.name}`.",
+            f"Run {spell(f'connect --harness {harness.name}')}.",
             can_fix=True,
         )
     seconds = time.monotonic() - began
@@ -264,7 +266,7 @@ def try_hook(
             name,
             "fault",
             words,
-            "The lines above say what to mend; then run `am doctor` again.",
+            f"The lines above say what to mend; then run {spell('doctor')} again.",
         )
     return DoctorLine(
         name, "ok", f"went to the server and back in {seconds * 1000:.0f} ms"
@@ -303,7 +305,7 @@ def try_mcp(
             name,
             "fault",
             f"it does not run: {error}",
-            f"Run `am connect --harness {harness.name}`.",
+            f"Run {spell(f'connect --harness {harness.name}')}.",
             can_fix=True,
         )
     if "error" in answer:
@@ -370,9 +372,9 @@ def check_log() -> DoctorLine:
     hooks = "1 hook" if len(rows) == 1 else f"{len(rows)} hooks"
     mend = f"If the lines above are well, it has passed. The log is {hook_log.file()}."
     if any(_is_sent_later(row) for row in rows):
-        mend = f"`am backfill` sends the sessions that were not sent. {mend}"
+        mend = f"{spell('backfill')} sends the sessions that were not sent. {mend}"
     if newest.keys() - {SESSION_LOSS}:
-        mend = f"`am context TASK` prints what was not given. {mend}"
+        mend = f"{spell('context TASK')} prints what was not given. {mend}"
     return DoctorLine(
         "hook log", "warning", f"{hooks} failed within a day: {losses}", mend
     )

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent_memory.own_command import spell
+
 HINTS = {
     "unauthenticated": "Check the key: it may be mistyped, expired or revoked. "
-    "`am connect` makes a new one.",
+    "{connect} makes a new one.",
     "forbidden": "Ask an owner of the project for a key with a higher role.",
     "not_found": "Check the id and the project: a row of another project is not found either.",
     "unknown_field": "This client or this server is older than the other: see their versions.",
     "no_such_route": "The server is older than this client, or the address is another service's.",
     "throttled": "Wait a moment, or send fewer requests at once.",
 }
+
+
+def _find_hint(code: str) -> str:
+    return HINTS.get(code, "").format(connect=spell("connect"))
 
 
 class AgentMemoryError(Exception):
@@ -50,5 +56,5 @@ class Problem(AgentMemoryError):
         self.request_id = str(body.get("request_id") or "")
         detail = str(body.get("detail") or f"The server answered {status}.")
         fields = [f"{name}: {' '.join(texts)}" for name, texts in self.errors.items()]
-        hint = " ".join(filter(None, [HINTS.get(self.code, ""), version_gap]))
+        hint = " ".join(filter(None, [_find_hint(self.code), version_gap]))
         super().__init__(" ".join([detail, *fields]), hint=hint)

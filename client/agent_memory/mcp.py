@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from agent_memory import connections, exchange
 from agent_memory.connections import Connection
+from agent_memory.own_command import spell
 
 TIMEOUT = 60.0  # seconds for a call of a tool
 ACCEPT = "application/json, text/event-stream"
@@ -43,7 +44,7 @@ def answer_message(
     """Yield the server's messages; an error in words if it has none."""
     if connection is None:
         yield from _refuse(
-            message, "This folder is not connected; run `am connect` in it."
+            message, f"This folder is not connected; run {spell('connect')} in it."
         )
         return
     try:
@@ -65,7 +66,7 @@ def answer_message(
                 words = f"{connection.server} gave no answer of MCP"
                 raise exchange.ExchangeError(words)
     except exchange.ExchangeError as error:
-        yield from _refuse(message, f"{error}. `am doctor` says what is wrong.")
+        yield from _refuse(message, f"{error}. {spell('doctor')} says what is wrong.")
         return
     yield from answers
 

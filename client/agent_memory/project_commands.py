@@ -24,6 +24,7 @@ from agent_memory.output import (
     say,
     write_time,
 )
+from agent_memory.own_command import spell
 from agent_memory.places import this_machine
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -66,8 +67,8 @@ def open_client(project: str = "", *, as_json: bool) -> Iterator[Client]:
         key = environment.get("AGENT_MEMORY_KEY") or (entry.key if entry else "")
         if not (server and key):
             raise NotPossible(
-                "This folder is not connected. Run `am connect` in it, or set AGENT_MEMORY_URL "
-                "and AGENT_MEMORY_KEY."
+                f"{Path.cwd()} is not connected. Run {spell('connect')} in it, or set "
+                "AGENT_MEMORY_URL and AGENT_MEMORY_KEY."
             )
         name = (
             project
@@ -224,10 +225,10 @@ def _describe_inbox(client: Client) -> Iterator[str]:
     page = client.playbook_deltas_list(status=["pending"], limit=100)
     count = len(page["results"])
     if count == 1:
-        yield "1 proposal waits in the inbox: am inbox"
+        yield f"1 proposal waits in the inbox: {spell('inbox')}"
     elif count:
         more = "+" if page["next"] else ""
-        yield f"{count}{more} proposals wait in the inbox: am inbox"
+        yield f"{count}{more} proposals wait in the inbox: {spell('inbox')}"
 
 
 @inbox.callback()
