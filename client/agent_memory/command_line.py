@@ -29,6 +29,7 @@ from agent_memory.connections import Connection, NotPossible
 from agent_memory.errors import Unreachable, VersionWarning
 from agent_memory.harnesses import BY_NAME, Program
 from agent_memory.output import errors, report_errors, say
+from agent_memory.own_command import spell
 from agent_memory.places import this_machine
 from agent_memory.scriptless import ProjectAddress
 from agent_memory.version import VERSION
@@ -54,6 +55,14 @@ class GivenKey(NamedTuple):
 
     secret: str
     is_named: bool
+
+
+class Review(NamedTuple):
+    """How a change is shown before it is written, and whether it is agreed to already."""
+
+    is_agreed: bool
+    shows_lines: bool
+    is_json: bool
 
 
 def main() -> None:
@@ -135,7 +144,7 @@ def connect(
         bool, typer.Option(help="Take out what `am connect` put in.")
     ] = False,
     diff: Annotated[
-        bool, typer.Option("--diff", help="With --remove: show how each file changes.")
+        bool, typer.Option("--diff", help="Show every line that changes.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     as_json: Json = False,
@@ -145,7 +154,7 @@ def connect(
         if scriptless and not print_only:
             raise NotPossible(
                 "--scriptless goes with --print HARNESS: on a machine with `am`, a plain "
-                "`am connect` does more."
+                f"{spell('connect')} does more."
             )
         if print_only and scriptless:
             name = project or connecting.name_project(folder)
@@ -174,9 +183,8 @@ def connect(
             )
             source = context.get_parameter_source("key")
             source_of_key = GivenKey(key, bool(source and source.name == "COMMANDLINE"))
-            _connect(
-                wish, known, source_of_key, data, yes=yes or as_json, as_json=as_json
-            )
+            review = Review(yes or as_json, diff, as_json)
+            _connect(wish, known, source_of_key, data, review)
 
 
 def _print_settings(name: str, folder: Path, source: Program | ProjectAddress) -> None:
@@ -186,7 +194,7 @@ def _print_settings(name: str, folder: Path, source: Program | ProjectAddress) -
     for path, text in files.items():
         say(f"# {path}\n{text}")
     if isinstance(source, ProjectAddress) and not harness.has_remote_hooks:
-        say(f"# The hooks of {harness.title} only run commands: `am connect`")
+        say(f"# The hooks of {harness.title} only run commands: {spell('connect')}")
 
 
 def _ask_workspace(root: Path, *, yes: bool) -> str:
@@ -226,21 +234,19 @@ def _connect(
     known: connections.Connections,
     key: GivenKey,
     data: str,
-    *,
-    yes: bool,
-    as_json: bool,
+    review: Review,
 ) -> None:
     plan = connecting.plan(wish, known)
     before = known.at(plan.place)
     found = _find_kept(before, wish, key) if before else None
     if found:
-        _confirm(plan, yes=yes, as_json=as_json)
+        _confirm(plan, known, review)
     else:
-        if not (key.secret or as_json):
+        if not (key.secret or review.is_json):
             say("The checkout of the service makes a key; this takes some seconds.")
         # A key that the server does not know is said before anything is asked.
         with keys.open_source(wish.server, key.secret, data) as source:
-            _confirm(plan, yes=yes, as_json=as_json)
+            _confirm(plan, known, review)
             found = source.obtain(
                 wish.project, wish.agent_id, is_read_only=wish.is_read_only
             )
@@ -253,22 +259,38 @@ def _connect(
         reason = keys.revoke(before.server, before.key, before.key_id)
         if reason:
             errors.print(f"The key before was not revoked: {reason}", markup=False)
-    _say_result(entry, wish, plan, as_json=as_json)
+    _say_result(entry, wish, plan, as_json=review.is_json)
 
 
-def _confirm(plan: connecting.Plan, *, yes: bool, as_json: bool) -> None:
-    """Show what will be written, and ask."""
+def _confirm(
+    plan: connecting.Plan, known: connections.Connections, review: Review
+) -> None:
+    """Say what becomes of each file, and ask."""
     wish = plan.wish
-    if not as_json:
+    if not review.is_json:
         say(f"{wish.project} at {wish.server}")
         for harness in wish.harnesses:
-            root = connecting.root_of(wish.folder)
-            say(settings_edit.describe_files(harness, this_machine(), root))
+            say(harness.title)
+            for edit in plan.edits_of(harness):
+                say(f"  {settings_edit.describe_edit(edit, this_machine(), known)}")
         if not wish.harnesses:
             say("No coding agent was found.")
-        _show_differences(plan.differences)
-    if not yes and plan.differences:
-        typer.confirm("Write this?", abort=True)
+        if review.shows_lines:
+            _show_differences(plan.differences)
+    if plan.differences and not review.is_agreed:
+        _ask("Write this?", plan.differences)
+
+
+def _ask(question: str, differences: list[str]) -> None:
+    """Go on after a yes only; `d` shows the differences, and asks again."""
+    prompt = f"{question} [y/N, d shows every line]"
+    while True:
+        answer = typer.prompt(prompt, default="n", show_default=False).strip().lower()
+        if answer in ("y", "yes"):
+            return
+        if answer != "d":
+            raise typer.Abort
+        _show_differences(differences)
 
 
 def _show_differences(differences: list[str]) -> None:
@@ -328,10 +350,11 @@ def _say_result(
             say(harness.note)
     if not wish.harnesses:
         say(
-            f"Install a coding agent and run `am connect` again; known are {', '.join(BY_NAME)}."
+            f"Install a coding agent and run {spell('connect')} again; known are {', '.join(BY_NAME)}."
         )
     say(
-        "`am doctor` tries it; `am backfill` sends the sessions that are already on this disk."
+        f"{spell('doctor')} tries it; {spell('backfill')} sends the sessions that are already on "
+        "this disk."
     )
 
 
@@ -358,7 +381,7 @@ def _show_removal(removal: connecting.Removal, *, with_differences: bool) -> Non
     if with_differences:
         _show_differences([edit.difference for edit in edits])
     elif edits:
-        say("`am connect --remove --diff` shows how each file changes.")
+        say(f"{spell('connect --remove --diff')} shows how each file changes.")
 
 
 def _say_what_stays(entry: Connection) -> None:
@@ -430,7 +453,7 @@ def run_backfill(
         entry = connections.find(folder, connections.read())
         if entry is None:
             raise NotPossible(
-                f"{folder.resolve()} is not connected. Run `am connect` in it."
+                f"{folder.resolve()} is not connected. Run {spell('connect')} in it."
             )
         if entry.is_read_only:
             raise NotPossible(

@@ -50,6 +50,9 @@ class Plan:
     def differences(self) -> list[str]:
         return [edit.difference for edit in self.edits if edit.changes_something]
 
+    def edits_of(self, harness: CodingAgent) -> list[FileEdit]:
+        return [e for e in self.edits if e.change and e.change.harness == harness.name]
+
 
 def this_program() -> Program:
     main = Path(__file__).with_name("__main__.py")

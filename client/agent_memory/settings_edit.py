@@ -15,6 +15,7 @@ from pathlib import Path
 from agent_memory import jsonc, toml_table
 from agent_memory.connections import Change, Connections, NotPossible
 from agent_memory.harnesses import CodingAgent, Entry, Program, SettingsFile
+from agent_memory.own_command import spell
 from agent_memory.places import Machine
 from agent_memory.scriptless import ProjectAddress
 
@@ -23,12 +24,13 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True)
 class FileEdit:
-    """A file before and after; None is no file."""
+    """A file before and after; None is no file. `content` names what of ours is in it."""
 
     path: Path
     before: str | None
     after: str | None
     change: Change | None = None
+    content: str = ""
 
     @property
     def changes_something(self) -> bool:
@@ -64,7 +66,8 @@ def plan(harness: CodingAgent, target: Target, known: Connections) -> list[FileE
     if harness.hook_file.is_ours:
         text = harness.own_file(target.program)
         change = Change(harness.name, str(hook_path), (), is_new=True)
-        edits.append(FileEdit(hook_path, read_text(hook_path), text, change))
+        content = describe_entries(hooks)
+        edits.append(FileEdit(hook_path, read_text(hook_path), text, change, content))
     else:
         entries.setdefault(hook_path, []).extend(hooks)
     edits += [
@@ -106,15 +109,16 @@ def _edit_file(
     except (jsonc.NotJson, toml_table.NotToml) as error:
         raise NotPossible(
             f"{path} was not understood: {error}. Mend it, or add what "
-            f"`am connect --print {harness.name}` prints by hand."
+            f"{spell(f'connect --print {harness.name}')} prints by hand."
         ) from error
+    content = describe_entries(entries)
     if before and change and _is_in_place(before, change, snippets):
-        return FileEdit(path, before, before, change)
+        return FileEdit(path, before, before, change, content)
     is_new = change.is_new if change else before is None
     in_project = harness.mcp_file.in_project and path == _path(harness.mcp_file, target)
     repository = target.repository if in_project else ""
     new = Change(harness.name, str(path), tuple(snippets), is_new, repository)
-    return FileEdit(path, before, text, new)
+    return FileEdit(path, before, text, new, content)
 
 
 def insert_into(
@@ -295,17 +299,24 @@ def write(edit: FileEdit) -> None:
         raise
 
 
-def describe_files(harness: CodingAgent, machine: Machine, root: Path) -> str:
-    """Say in one line what a harness is given and in which files."""
-    hooks = f"{len(harness.events)} hooks" if harness.events else "1 plugin"
-    mcp_path = harness.mcp_file.path(machine, root)
-    hook_path = harness.hook_file.path(machine, root)
-    if hook_path == mcp_path:
-        return f"{harness.title}: 1 MCP server, {hooks} in {machine.shorten(mcp_path)}"
-    return (
-        f"{harness.title}: 1 MCP server in {machine.shorten(mcp_path)}, "
-        f"{hooks} in {machine.shorten(hook_path)}"
-    )
+def describe_entries(entries: Sequence[Entry]) -> str:
+    """Count what of ours is in a file: the hooks are elements; a plugin has no entries."""
+    hooks = sum(entry.is_element for entry in entries)
+    servers = len(entries) - hooks
+    words = ["1 MCP server"] * servers + [f"{hooks} hooks"] * bool(hooks)
+    return " and ".join(words) or "1 plugin"
+
+
+def describe_edit(edit: FileEdit, machine: Machine, known: Connections) -> str:
+    """Say in one line what an edit does to a file."""
+    if not edit.changes_something:
+        done = "in place"
+    elif known.change_of(edit.path):
+        done = "renewed"
+    else:
+        done = "added"
+    new = ", a new file" if edit.before is None else ""
+    return f"{machine.shorten(edit.path)}: {edit.content} {done}{new}"
 
 
 def render_files(

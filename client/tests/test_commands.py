@@ -12,11 +12,20 @@ from pathlib import Path
 
 import agent_memory
 import pytest
-from agent_memory import command_line, connections, hook_log, keys, mcp, output
+from agent_memory import (
+    command_line,
+    connections,
+    hook_log,
+    keys,
+    mcp,
+    output,
+    own_command,
+)
 from agent_memory.command_line import app
 from agent_memory.version import HEADER, VERSION
 from typer.testing import CliRunner
 
+AM = str(own_command.CHECKOUT_SCRIPT)  # these tests run in a checkout
 CHECKS = {
     "database": {"ok": True, "detail": "fine"},
     "worker": {"ok": True, "detail": "alive"},
@@ -167,7 +176,6 @@ class TestConnect:
         done = am("connect", "--server", service.url, "--key", "am_owner", input="n\n")
 
         assert done.exit_code == 1
-        assert "+[mcp_servers.agent-memory]" in done.output
         assert requests_of(service, "POST") == []
         assert list((home / ".codex").iterdir()) == []
 
@@ -356,16 +364,45 @@ class TestConnect:
         assert requests_of(service, "POST") == []
         assert requests_of(service, "DELETE") == ["/api/v1/keys/k0"]
 
-    def test_each_agent_has_a_line_before_the_difference(self, am, service, home):
-        for name in (".codex", ".gemini"):
-            (home / name).mkdir()
+    def test_each_file_has_a_line_and_no_difference(self, am, service, home):
+        for name in (".codex", ".gemini", ".config/opencode/plugins"):
+            (home / name).mkdir(parents=True)
+        (home / ".gemini/settings.json").write_text("{}")
 
         done = am("connect", "--server", service.url, "--key", "am_owner", input="n\n")
 
-        before = done.output.partition("+")[0]
-        codex = "Codex: 1 MCP server in ~/.codex/config.toml, 7 hooks in ~/.codex/hooks.json"
-        assert codex in before
-        assert "Gemini CLI: 1 MCP server, 6 hooks in ~/.gemini/settings.json" in before
+        for line in (
+            "~/.codex/config.toml: 1 MCP server added, a new file",
+            "~/.codex/hooks.json: 7 hooks added, a new file",
+            "~/.gemini/settings.json: 1 MCP server and 6 hooks added",
+            "~/.config/opencode/plugins/agent-memory.js: 1 plugin added, a new file",
+        ):
+            assert f"  {line}\n" in done.output
+        assert "SessionStart" not in done.output
+
+    def test_a_file_that_is_as_connected_is_in_place(self, am, connected, home):
+        (home / ".claude.json").write_text("{}")
+
+        done = am("connect", "--yes")
+
+        assert "~/.claude.json: 1 MCP server renewed\n" in done.output
+        assert "~/.claude/settings.json: 8 hooks in place\n" in done.output
+
+    @pytest.mark.parametrize(
+        ("options", "answers", "times"),
+        [([], "d\nd\nn\n", 2), (["--diff"], "n\n", 1), ([], "d\n", 1)],
+    )
+    def test_every_line_is_shown_on_demand(
+        self, am, service, home, options, answers, times
+    ):
+        (home / ".codex").mkdir()
+        given = ["--server", service.url, "--key", "am_owner", *options]
+
+        done = am("connect", *given, input=answers)
+
+        assert done.exit_code == 1
+        assert done.output.count("+[mcp_servers.agent-memory]") == times
+        assert connections.read().entries == ()
 
     def test_print_writes_nothing(self, am, home):
         done = am("connect", "--print", "codex")
@@ -423,6 +460,38 @@ class TestConnect:
         am(*options, input="packages/billing\ny\n")
 
         assert connections.read().entries[0].path == "packages/billing"
+
+
+class TestOwnCommand:
+    """What a person shall type next is what a person can type."""
+
+    def test_it_has_its_path_where_the_path_has_no_am(self, am, connected):
+        done = am("connect", "--key", "am_owner", "--yes")
+
+        assert f"`{AM} doctor` tries it" in done.output.replace("\n", " ")
+
+    def test_it_is_am_where_the_path_has_this_one(self, am, home, monkeypatch):
+        (home / "am").symlink_to(AM)
+        monkeypatch.setenv("PATH", str(home))
+
+        assert own_command.spell("doctor") == "`am doctor`"
+
+    def test_another_program_of_that_name_is_not_meant(self, am, home, monkeypatch):
+        (home / "am").write_text("#!/bin/sh\n")
+        (home / "am").chmod(0o755)
+        monkeypatch.setenv("PATH", str(home))
+
+        assert own_command.spell("doctor") == f"`{AM} doctor`"
+
+    def test_without_a_checkout_it_is_the_script_that_was_called(
+        self, am, home, monkeypatch
+    ):
+        monkeypatch.setattr(own_command, "CHECKOUT_SCRIPT", home / "gone")
+        monkeypatch.setattr(sys, "argv", [str(home / "am")])
+        assert own_command.spell("doctor") == "`am doctor`"
+        (home / "am").touch()
+
+        assert own_command.spell("doctor") == f"`{home}/am doctor`"
 
 
 class TestDoctor:
@@ -592,7 +661,7 @@ class TestDoctor:
         assert detail.endswith(
             "stop of codex failed (the server answered 500): the session was not sent"
         )
-        assert "`am backfill` sends" in mend
+        assert f"`{AM} backfill` sends" in mend
 
 
 class TestBackfill:
@@ -740,9 +809,9 @@ class TestUse:
         assert "No id begins with 'x'" in done.output
 
     def test_no_rules_are_said_with_the_proposals_that_wait(self, am, connected):
-        assert "3 proposals wait in the inbox: am inbox" in am("rules").output
+        assert f"3 proposals wait in the inbox: `{AM} inbox`" in am("rules").output
         del connected.answer.proposals[1:]
-        assert "1 proposal waits in the inbox: am inbox" in am("rules").output
+        assert f"1 proposal waits in the inbox: `{AM} inbox`" in am("rules").output
         connected.answer.proposals.clear()
         assert am("rules").output.strip() == "No rule is live yet."
         assert json.loads(am("rules", "--json").output) == []
