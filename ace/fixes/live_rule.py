@@ -34,7 +34,12 @@ def find(
         )
         .with_entry()
     )
-    pairs = [(d, row) for d in deltas for row in cure.repairs if _is_about(d, row)]
+    pairs = [
+        (d, row)
+        for d in deltas
+        for row in cure.repairs
+        if d.entry and is_about(d, d.entry.content, row)
+    ]
     contested = entry_list.contested_ids(project) if pairs else set()
     for delta, _ in pairs:
         entry = delta.entry
@@ -44,17 +49,21 @@ def find(
     return None, []
 
 
-def _is_about(delta: PlaybookDelta, row: ObservedRepair) -> bool:
-    """Return whether a rule came of a repair: it quotes both calls and states the cure."""
-    if delta.run_id != row.run_id or delta.entry is None:
+def is_about(delta: PlaybookDelta, content: str, row: ObservedRepair) -> bool:
+    """Return whether a rule came of a repair: it quotes both calls and states the cure.
+
+    `content` is the rule's text, as it is or as the delta would make it.
+    """
+    if delta.run_id != row.run_id:
         return False
-    fields = [str(quote.get("field", "")) for quote in delta.evidence]
+    quotes = [quote for quote in delta.evidence if isinstance(quote, dict)]
+    fields = [str(quote.get("field", "")) for quote in quotes]
     calls = (row.seen["failed_call"], row.seen["fixed_call"])
     quotes_both = all(
         any(field.startswith(f"tool_usage.{call}.") for field in fields)
         for call in calls
     )
-    return quotes_both and _states(delta.entry.content, row)
+    return quotes_both and _states(content, row)
 
 
 def _states(content: str, row: ObservedRepair) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Case, Exists, F, OuterRef, Q, TextField, Value, When
 from pgvector.django import CosineDistance
@@ -133,17 +133,30 @@ def _measure_rows(
     for pk, distance, is_answer, applies_to, is_disputed, content, *votes in rows_found:
         similarity = round(scale.similarity(1 - distance), 4)
         base = ANSWER_GATE if is_answer else RULE_GATE
-        is_limited = applicability.is_limited(applies_to)
-        match = applicability.find_match(applies_to, around)
-        is_named = bool(match) or applicability.is_quoted(content, around)
-        is_elsewhere = is_limited and not is_named
-        least = required_cosine(base, *votes) + OTHER_PLACE * is_elsewhere
-        lead = round(similarity - least, 4)
-        is_relevant = (lead >= 0 or bool(match)) and not is_disputed
-        language = (
-            "" if is_disputed else applicability.find_language(applies_to, around)
-        )
-        yield pk, Relevance(similarity, is_relevant, lead, match, language)
+        least = required_cosine(base, *votes)
+        found_here = _judge(content, applies_to, similarity, around, least)
+        yield pk, _hide(found_here) if is_disputed else found_here
+
+
+def _judge(
+    content: str,
+    applies_to: Sequence[str],
+    similarity: float,
+    around: Surroundings,
+    least: float,
+) -> Relevance:
+    """Say whether a rule that must reach the cosine `least` is relevant at `similarity`."""
+    match = applicability.find_match(applies_to, around)
+    is_named = bool(match) or applicability.is_quoted(content, around)
+    is_elsewhere = applicability.is_limited(applies_to) and not is_named
+    lead = round(similarity - least - OTHER_PLACE * is_elsewhere, 4)
+    language = applicability.find_language(applies_to, around)
+    return Relevance(similarity, lead >= 0 or bool(match), lead, match, language)
+
+
+def _hide(found: Relevance) -> Relevance:
+    """Return the relevance of an entry that an open conflict hides."""
+    return replace(found, is_relevant=False, language="")
 
 
 def without_answers(rows: EntryQuerySet) -> EntryQuerySet:
@@ -152,10 +165,18 @@ def without_answers(rows: EntryQuerySet) -> EntryQuerySet:
     return kept
 
 
-def passes_gate(content: str, similarity: float) -> bool:
-    """Whether a text without votes passes its gate at this cosine."""
-    base = ANSWER_GATE if _ENDS_IN_ANSWER.search(content) else RULE_GATE
-    return similarity >= required_cosine(base, 0, 0)
+def judge_text(
+    content: str, applies_to: Sequence[str], similarity: float, around: Surroundings
+) -> Relevance:
+    """Say whether a rule without votes would be relevant to a task, as `measure` does."""
+    base = ANSWER_GATE if is_answer(content) else RULE_GATE
+    least = required_cosine(base, 0, 0)
+    return _judge(content, applies_to, similarity, around, least)
+
+
+def is_answer(content: str) -> bool:
+    """Whether a rule is the answer to one question."""
+    return bool(_ENDS_IN_ANSWER.search(content))
 
 
 def required_cosine(base: float, helpful: int, harmful: int) -> float:

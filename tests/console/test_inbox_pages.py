@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from ace.models import AceRun
+from ace.models import AceRun, ObservedRepair
 from audit.models import AuditEvent
 from common.caller import Role
 from inference.embedding import active_model
@@ -18,7 +18,7 @@ from inference.errors import InferenceError
 from memories.models import PossibleDuplicate
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
+from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
 from playbook.proposals import memory_removal, submission
 from playbook.proposals.proposed_change import Proposal
 from playbook.review import decide
@@ -97,6 +97,22 @@ def waiting_deltas(propose, project):
     project.settings = project.settings | {"policy": "manual"}
     project.save()
     return propose
+
+
+@pytest.fixture
+def a_run(project):
+    """Store a finished task with a goal."""
+
+    def a_run(goal):
+        return AceRun.objects.create(
+            project=project, agent_id="a", actor="a", state="done", request={"goal": goal}
+        )
+
+    return a_run
+
+
+def effect_of(client, delta):
+    return client.get(reverse("console:inbox_nearby", args=[delta.pk])).content.decode()
 
 
 def inbox(**asked):
@@ -860,10 +876,62 @@ class TestOneCard:
         ).content.decode()
 
         assert f"Merge into {entry.label}" in page
-        assert "1 of the last 1 runs would have been given it" in page
+        assert "Of the last 1 tasks, relevance alone picks it for 1:" in page
+        assert "tasks met this failure" not in page
         assert reverse("admin:ace_acerun_change", args=[run.pk]) in page
         part = curator.get(reverse("console:inbox_nearby", args=[delta.pk]))
         assert f"Merge into {entry.label}" in part.content.decode()
+
+    def test_a_task_that_uses_the_rule_s_tool_is_one_that_it_is_picked_for(
+        self, waiting_deltas, curator, a_run
+    ):
+        a_run("Release the quarterly numbers with `gh` please.")
+        delta = waiting_deltas(RULE, applies_to=("tool:gh",))
+
+        page = effect_of(curator, delta)
+
+        assert "relevance alone picks it for 1:" in page
+        assert "the task uses gh" in page
+
+    def test_it_says_that_every_session_will_be_given_a_rule_of_a_small_playbook(
+        self, waiting_deltas, curator, a_run, project
+    ):
+        a_run("Bake bread.")
+        delta = waiting_deltas(RULE)
+
+        page = effect_of(curator, delta)
+
+        assert "Every session of this project that a hook starts will be given it." in page
+        assert "The context of every task will have it" in page
+        assert "relevance alone picks it for 0." in page
+        Playbook.objects.filter(project=project).update(tokens=1_500)
+        page = effect_of(curator, delta)
+        assert "not every start will have it" in page
+        assert "The context of a task will have it if relevance picks it." in page
+
+    def test_the_tasks_that_met_the_failure_are_counted(
+        self, waiting_deltas, curator, a_run, project
+    ):
+        taught, same, _other = (a_run(f"Task {number}") for number in range(3))
+        for run, cure in ((taught, "path"), (same, "encoding")):
+            ObservedRepair.objects.create(
+                project=project,
+                run=run,
+                signature="s" * 64,
+                kind="tool",
+                cure=cure,
+                has_worked=run == taught,
+                person="p",
+                session=str(run.pk),
+                seen={"added": ["path"], "failed_call": 0, "fixed_call": 1},
+            )
+        delta = waiting_deltas(RULE, run_id=taught.pk)
+        quotes = [{"field": f"tool_usage.{n}.arguments", "quote": "x"} for n in (0, 1)]
+        PlaybookDelta.objects.filter(pk=delta.pk).update(evidence=quotes)
+
+        page = effect_of(curator, delta)
+
+        assert "2 of the last 3 tasks met this failure and tried to cure it:" in page
 
     def test_it_says_when_the_model_does_not_answer(
         self, waiting_deltas, curator, monkeypatch
@@ -877,7 +945,7 @@ class TestOneCard:
 
         answer = curator.get(reverse("console:inbox_nearby", args=[delta.pk]))
 
-        assert "The effect is unknown" in answer.content.decode()
+        assert "The rest of the effect is unknown" in answer.content.decode()
 
     def test_a_quote_is_marked_in_its_run(self, waiting_deltas, curator, project):
         result = f"It failed twice. {RULE} Then it passed."
