@@ -11,10 +11,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from common.admin.model_admin import caller_of
-from common.admin.paginator import count_bounded, format_count
 from common.caller import Role
+from console import waiting_count
 from console.project_page import shown_project
-from playbook.models import PlaybookDelta
 
 # (label, icon, model or URL name, query string)
 SidebarPage = tuple[str, str, str, str]
@@ -130,7 +129,8 @@ COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    badges = {"console:inbox": _waiting_badge(request)}
+    badge = waiting_count.make_badge(caller_of(request), shown_project(request))
+    badges = {"console:inbox": badge}
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
     groups: list[dict[str, Any]] = [{"items": [home]}]
     for title, pages in PAGE_GROUPS:
@@ -150,17 +150,6 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
             {"title": title, "collapsible": title in COLLAPSED_GROUPS, "items": items}
         )
     return groups
-
-
-def _waiting_badge(request: HttpRequest) -> str:
-    """Count the waiting changes of the project that is shown, or say that all are counted."""
-    pending = PlaybookDelta.objects.visible_to(caller_of(request)).pending()
-    shown = shown_project(request)
-    rows = pending.filter(project_id=shown) if shown else pending
-    waiting = format_count(count_bounded(rows))
-    if waiting == "0":
-        return ""
-    return waiting if shown else f"{waiting} in all"
 
 
 def may_see(request: HttpRequest, model: str) -> bool:

@@ -18,6 +18,7 @@ from django.urls import reverse
 from common import errors
 from common.admin.paginator import count_bounded, format_count
 from common.caller import Role
+from console import waiting_count
 from console.inbox import proposal_cards
 from console.inbox.decision_actions import REASONS
 from console.inbox.tabs import TABS, TABS_BY_NAME, InboxTab
@@ -174,7 +175,12 @@ class InboxPage(ProjectPage):
             flash["reopen"] = {"id": str(reopen.pk), "decided_at": at}
         if self.wants_json:
             part = self.render_part("flash.html", flash=flash)
-            answer = {"said": part, "counts": self.counts(), **data}
+            badge = {
+                waiting_count.NAME: waiting_count.count_waiting(
+                    self.caller, self.project.pk
+                )
+            }
+            answer = {"said": part, "counts": self.counts() | badge, **data}
             return JsonResponse(answer, status=status)
         self.request.session[FLASH_KEY] = flash
         return redirect(

@@ -104,7 +104,9 @@ def _signatures(delta: PlaybookDelta, caller: Caller) -> set[str]:
     if delta.run_id is None:
         return set()
     rows = ObservedRepair.objects.visible_to(caller).filter(run_id=delta.run_id)
-    about = (r for r in rows[:MAX_REPAIRS] if live_rule.is_about(delta, delta.content, r))
+    about = (
+        r for r in rows[:MAX_REPAIRS] if live_rule.is_about(delta, delta.content, r)
+    )
     return {row.signature for row in about}
 
 

@@ -12,7 +12,7 @@ from common.caller import Caller
 from common.text import comma_list
 from common.text.word_diff import DiffPart
 from console import text_diff
-from console.inbox import unsafe_text
+from console.inbox import proposal_words, unsafe_text
 from console.inbox.form_input import describe_refusal
 from console.inbox.unsafe_text import UnsafeView
 from console.text_diff import TextDiff
@@ -23,14 +23,14 @@ from playbook.history.operations import SETTABLE_COLUMNS
 from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, format_line
 from playbook.proposals.proposed_change import OUTSIDE, Operation
-from playbook.review import rebase
+from playbook.review import available, gate_words, rebase
 from playbook.review.available import Permissions
+from playbook.review.gate_words import GateFinding
 from playbook.review.rebase import EntryDrift
 
 Status = PlaybookDelta.DeltaStatus
 UNDECIDED = (Status.PENDING, Status.STALE)
 REMOVING_OPERATIONS = (Operation.DELETE, Operation.DEPRECATE)
-WORST_FIRST = ("fail", "warn", "pass")
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,20 @@ class EntryChange:
 
 
 @dataclass(frozen=True)
+class CardQuote:
+    """A quote, and its field in words."""
+
+    field: str
+    quote: str
+
+
+@dataclass(frozen=True)
 class ProposalCard:
     """A proposal as the inbox shows it.
 
-    `decisions` are the names of the decisions that the reader may make now. `unsafe` is
-    the marked text of a proposal in quarantine, and `obstacle` says why the reader may
+    `decisions` are the names of the decisions that the reader may make now, and
+    `is_bulk_acceptable` says whether "accept" is possible for several at once. `unsafe` is the
+    marked text of a proposal in quarantine, and `obstacle` says why the reader may
     not release it. After a refusal, `form_input` is what the reader typed, and `refusal`
     is the reason for the refusal; `needs_release` says that an owner's reason is missing.
     """
@@ -68,10 +77,11 @@ class ProposalCard:
     field_diffs: Sequence[FieldDiff]
     targets: Sequence[PlaybookEntry]
     entry_changes: Sequence[EntryChange]
-    gates: Sequence[Mapping[str, Any]]
-    quotes: Sequence[Mapping[str, Any]]
+    gates: Sequence[GateFinding]
+    quotes: Sequence[CardQuote]
     tokens: int
     decisions: Collection[str]
+    is_bulk_acceptable: bool = False
     unsafe: UnsafeView | None = None
     obstacle: str = ""
     form_input: Mapping[str, str] = field(default_factory=dict)
@@ -112,8 +122,8 @@ class ProposalCard:
         return self.delta.status == Status.STALE or bool(self.entry_changes)
 
     @property
-    def alert_gates(self) -> list[Mapping[str, Any]]:
-        return [gate for gate in self.gates if gate.get("verdict") != "pass"]
+    def alert_gates(self) -> list[GateFinding]:
+        return [gate for gate in self.gates if gate.verdict != "pass"]
 
     @property
     def passed_gate_count(self) -> int:
@@ -124,8 +134,26 @@ class ProposalCard:
         return -self.tokens
 
     @property
+    def risk_reason(self) -> str:
+        return gate_words.explain_risk(self.delta)
+
+    @property
+    def is_selectable(self) -> bool:
+        """Whether it can be decided together with others."""
+        return self.is_undecided and "reject" in self.decisions
+
+    @property
+    def producer_words(self) -> str:
+        producer = PlaybookDelta.Producer(self.delta.producer)
+        return proposal_words.PRODUCERS[producer]
+
+    @property
     def cause(self) -> str:
         return str(self.delta.payload.get("root_cause") or "")
+
+    @property
+    def cause_words(self) -> str:
+        return proposal_words.describe_cause(self.cause)
 
     @property
     def forgets(self) -> bool:
@@ -198,12 +226,13 @@ def build_cards(
             field_diffs=list(_field_diffs(delta)),
             targets=[targets[pk] for pk in _target_ids(delta) if pk in targets],
             entry_changes=list(_entry_changes(drifts.get(delta.pk, ()))),
-            gates=_gates_worst_first(delta),
-            quotes=[quote for quote in delta.evidence if isinstance(quote, dict)],
+            gates=gate_words.describe(delta.gates),
+            quotes=list(_quotes(delta)),
             tokens=token_difference(
                 delta, [targets.get(pk) for pk in _target_ids(delta)]
             ),
             decisions=permissions.actions(delta),
+            is_bulk_acceptable=_is_bulk_acceptable(delta, permissions),
             unsafe=_unsafe_view(delta),
             obstacle=_release_obstacle(delta, permissions),
             form_input=form_input or {},
@@ -212,6 +241,11 @@ def build_cards(
         )
         for delta in deltas
     ]
+
+
+def _is_bulk_acceptable(delta: PlaybookDelta, permissions: Permissions) -> bool:
+    case = permissions.situation(delta, in_bulk=True)
+    return available.find_refusal("accept", case) is None
 
 
 def _unsafe_view(delta: PlaybookDelta) -> UnsafeView | None:
@@ -312,10 +346,11 @@ def _plain_value(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _gates_worst_first(delta: PlaybookDelta) -> list[Mapping[str, Any]]:
-    gates = [gate for gate in delta.gates if isinstance(gate, dict)]
-    order = {verdict: number for number, verdict in enumerate(WORST_FIRST)}
-    return sorted(gates, key=lambda gate: order.get(gate.get("verdict", ""), 0))
+def _quotes(delta: PlaybookDelta) -> Iterable[CardQuote]:
+    for quote in delta.evidence:
+        if isinstance(quote, dict):
+            field_words = proposal_words.describe_field(str(quote.get("field", "")))
+            yield CardQuote(field_words, str(quote.get("quote", "")))
 
 
 def _target_ids(delta: PlaybookDelta) -> list[uuid.UUID]:

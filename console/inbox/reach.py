@@ -34,7 +34,9 @@ class Reach:
     @property
     def sentences(self) -> list[str]:
         if self.is_answer:
-            return ["It answers one question: a task is given it only for that question."]
+            return [
+                "It answers one question: a task is given it only for that question."
+            ]
         return [self._at_start, self._in_context]
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -11,10 +11,16 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 
 from common.admin.paginator import BoundedPaginator
-from console.inbox import nearby, pair_cards, proposal_cards, quote_context, tabs
+from console.inbox import (
+    nearby,
+    pair_cards,
+    proposal_cards,
+    proposal_words,
+    quote_context,
+    tabs,
+)
 from console.inbox.inbox_page import FLASH_KEY, InboxPage
 from console.inbox.tabs import CARDS_PER_PAGE, TABS, InboxTab, ProposalFilters
-from playbook.models import PlaybookDelta
 
 TEMPLATES = {
     "delta": "card.html",
@@ -31,15 +37,17 @@ class InboxListPage(InboxPage):
         rows = tab.rows(self.project, self.caller)
         rows = filters.apply(rows) if tab.has_filters else rows
         page = BoundedPaginator(rows, CARDS_PER_PAGE).get_page(request.GET.get("page"))
+        cards = self.cards(tab, page.object_list)
         counts = self.counts()
         return self.show(
             **self.context(),
             tabs=[{"tab": each, "count": counts[each.name]} for each in TABS],
             filters=filters,
-            causes=list(tabs.root_causes(rows)) if tab.has_filters else [],
-            producers=PlaybookDelta.Producer.values,
+            causes=_with_words(tabs.root_causes(rows)) if tab.has_filters else [],
+            producers=proposal_words.PRODUCERS.items(),
             page=page,
-            cards=_card_rows(tab, self.cards(tab, page.object_list)),
+            cards=_card_rows(tab, cards),
+            **_bulk_choices(tab, cards),
             flash=request.session.pop(FLASH_KEY, None),
             pages_url=f"?{urlencode({n: v for n, v in self.list_query.items() if n != 'page'})}",
         )
@@ -100,6 +108,19 @@ class QuotePart(InboxPage):
         if source is None:
             raise Http404("This proposal has no such quote.")
         return self.show(**self.context(), delta=delta, source=source, number=number)
+
+
+def _bulk_choices(tab: InboxTab, cards: Sequence[Any]) -> dict[str, bool]:
+    """Return what can be done with several cards of a list of proposals at once."""
+    is_list = tab.name in ("pending", "quarantine")
+    return {
+        "can_select": is_list and any(card.is_selectable for card in cards),
+        "can_accept": is_list and any(card.is_bulk_acceptable for card in cards),
+    }
+
+
+def _with_words(causes: Iterable[str]) -> list[tuple[str, str]]:
+    return [(code, proposal_words.describe_cause(code)) for code in causes]
 
 
 def _card_rows(tab: InboxTab, cards: Sequence[Any]) -> list[dict[str, Any]]:

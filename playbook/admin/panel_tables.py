@@ -14,10 +14,8 @@ from django.utils.safestring import SafeString
 from common.admin import panels
 from common.admin.panels import PANEL_LIMIT, Panel, format_time, row_link, short_text
 from playbook.admin import change_text
-from playbook.models import (
-    PlaybookChange,
-    PlaybookDelta,
-)
+from playbook.models import PlaybookChange, PlaybookDelta
+from playbook.review import gate_words
 
 ENTRY = "playbook_playbookentry"
 DELTA = "playbook_playbookdelta"
@@ -93,22 +91,17 @@ def evidence_panel(quotes: list[Any]) -> Panel:
 
 
 def gates_panel(gates: list[Any]) -> Panel:
-    """List the gate results, with all columns that the results have."""
-    rows = [gate for gate in gates if isinstance(gate, dict)]
-    names = list(dict.fromkeys(name for gate in rows for name in gate))
+    """List what the gates found, in words."""
     return panels.table(
-        "Gates",
-        [name.replace("_", " ") for name in names],
-        ([short_text(_plain(gate.get(name)), 300) for name in names] for gate in rows),
-        empty="No gate was run.",
-    )
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return ""
-    return (
-        f"{value:.3f}".rstrip("0").rstrip(".")
-        if isinstance(value, float)
-        else str(value)
+        "Checks",
+        ["Check", "Result", "What it found"],
+        (
+            [
+                short_text(result.label, 100),
+                short_text(result.verdict_words, 100),
+                short_text(result.sentence, 300),
+            ]
+            for result in gate_words.describe(gates)
+        ),
+        empty="No check was run.",
     )

@@ -33,6 +33,13 @@ from playbook.queries import TRUSTED_SOURCES
 from projects.models import Project
 
 NAME, VERSION = "curator", "1"
+# Who reported a task, at the begin of a sentence for the reviewer.
+TELLERS = {
+    "agent": "The agent itself",
+    "human": "A person",
+    "test": "A test",
+    "environment": "What the calls did",
+}
 
 
 @dataclass(frozen=True)
@@ -209,10 +216,10 @@ def _category(project: Project, category: str) -> str:
 
 
 def _reason(lesson: Lesson, run: TaskRun) -> str:
-    cause = f", root cause {lesson.root_cause}" if lesson.root_cause else ""
+    teller = TELLERS.get(run.feedback_source, run.feedback_source)
     return texts.clip(
-        f"Learned from a task whose outcome was {run.outcome}, "
-        f"told by {run.feedback_source}{cause}. {lesson.reason}".rstrip(),
+        f"Learned from a task whose outcome was {run.outcome}. "
+        f"{teller} reported it. {lesson.reason}".rstrip(),
         1000,
     )
 

@@ -101,8 +101,7 @@
 
   function count(counts) {
     for (const [name, number] of Object.entries(counts || {})) {
-      const place = document.querySelector(`[data-count="${name}"]`);
-      if (place) place.textContent = number;
+      for (const place of document.querySelectorAll(`[data-count="${name}"]`)) place.textContent = number;
     }
   }
 
@@ -207,6 +206,7 @@
   function acceptSelected() {
     const button = bulk?.querySelector("[data-bulk-accept]");
     if (!button) return;
+    if (button.hidden) return tell("No proposal here is of low risk: decide about each alone.");
     if (!list.querySelector("[data-select]:checked")) return tell("Select some proposals with x first.");
     return click(button);
   }
@@ -215,6 +215,8 @@
     const place = bulk?.querySelector("[data-selected]");
     const number = list.querySelectorAll("[data-select]:checked").length;
     if (place) place.textContent = number ? `${number} selected` : "Select with x";
+    const button = bulk?.querySelector("[data-bulk-accept]");
+    if (button) button.hidden = !list.querySelector("[data-acceptable]");
   }
 
   function close(target) {

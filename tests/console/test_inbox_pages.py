@@ -105,7 +105,11 @@ def a_run(project):
 
     def a_run(goal):
         return AceRun.objects.create(
-            project=project, agent_id="a", actor="a", state="done", request={"goal": goal}
+            project=project,
+            agent_id="a",
+            actor="a",
+            state="done",
+            request={"goal": goal},
         )
 
     return a_run
@@ -141,8 +145,43 @@ class TestLists:
 
         assert "instead of `file`" in page
         assert reverse("console:inbox_quote", args=[delta.pk, 1]) in page
-        assert "grounded" in page
+        assert "Every name and number in it stands in the evidence." in page
         assert "Accept" in page
+
+    def test_a_proposal_is_said_in_words(self, waiting_deltas, curator):
+        delta = waiting_deltas(RULE, root_cause="TOOL_ARGS")
+        gates = [
+            {"name": "outcome", "verdict": "fail", "value": "unknown"},
+            {"name": "instruction", "verdict": "pass", "value": "none"},
+            {"name": "instruction", "verdict": "pass", "value": "none"},
+            {"name": "atomic", "verdict": "pass", "value": 11, "threshold": 60},
+        ]
+        quote = {"field": "tool_usage.0.result", "quote": "unknown flag"}
+        PlaybookDelta.objects.filter(pk=delta.pk).update(
+            gates=gates, risk="high", evidence=[quote]
+        )
+
+        page = page_of(curator)
+
+        assert "High risk. Because the outcome of its task is unknown." in page
+        assert "cause: " in page and "wrong arguments of a tool" in page
+        assert "It has 11 words, of at most 60." in page
+        assert "2 of 3 checks passed" in page
+        assert "Call 1, what it returned" in page
+        assert "proposed by the built-in rules" in page
+        assert ">TOOL_ARGS<" not in page and "tool_usage" not in page
+
+    def test_only_what_can_be_selected_asks_for_a_selection(
+        self, waiting_deltas, curator
+    ):
+        delta = waiting_deltas(RULE)
+        accept = re.compile(r"data-bulk-accept( hidden)?>")
+        assert accept.search(page_of(curator))[1] is None
+
+        PlaybookDelta.objects.filter(pk=delta.pk).update(risk="high")
+
+        assert accept.search(page_of(curator))[1] == " hidden"
+        assert "Reject selected" in page_of(curator)
 
     def test_it_shows_the_correction_of_a_file_and_the_runs_as_data(
         self, curator, project, alice
@@ -452,6 +491,7 @@ class TestDecisions:
 
         assert answer["gone"] == str(delta.pk)
         assert answer["counts"]["pending"] == "0"
+        assert answer["counts"]["waiting"] == ""
         assert "data-undo" in answer["said"]
 
     @pytest.mark.parametrize("given", ["\n evil: 1", "'>", "a" * 5_000])
@@ -901,7 +941,9 @@ class TestOneCard:
 
         page = effect_of(curator, delta)
 
-        assert "Every session of this project that a hook starts will be given it." in page
+        assert (
+            "Every session of this project that a hook starts will be given it." in page
+        )
         assert "The context of every task will have it" in page
         assert "relevance alone picks it for 0." in page
         Playbook.objects.filter(project=project).update(tokens=1_500)
