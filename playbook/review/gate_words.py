@@ -75,7 +75,7 @@ GATES = {
     ),
     "danger": GateWords(
         "Danger",
-        "To follow it does no harm that is known here.",
+        "To follow it does no known harm.",
         "to follow it may do harm",
     ),
     "language": GateWords(
