@@ -122,7 +122,10 @@ class TestTheClaim:
         run = AceRun.objects.get(pk=answer["run_id"])
 
         assert run.request["counted_as"] == "agent"
-        assert "told by agent" in PlaybookDelta.objects.get(run_id=run.pk).reason
+        assert (
+            "The agent itself reported it"
+            in PlaybookDelta.objects.get(run_id=run.pk).reason
+        )
 
 
 class TestLessons:
