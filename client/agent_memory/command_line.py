@@ -43,6 +43,11 @@ app = typer.Typer(
 project_commands.register(app)
 
 PROBE_SECONDS = 2.0
+# What a removal leaves beside the connections, and why somebody may want it.
+KEPT = {
+    connecting.BACKUPS: "your agents' files as they were before each change",
+    hook_log.FILE: "which hooks failed",
+}
 MARKS = {"ok": "✓", "warning": "!", "fault": "✗"}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Folder = Annotated[
@@ -387,10 +392,11 @@ def _show_removal(removal: connecting.Removal, *, with_differences: bool) -> Non
 def _say_what_stays(entry: Connection) -> None:
     """Say what a removal leaves on this machine and on the server, and how to delete it."""
     folder = connections.file_of().parent
-    names = (connecting.BACKUPS, hook_log.FILE)
-    kept = [str(folder / name) for name in names if (folder / name).exists()]
-    if kept:
-        say(f"On this machine stay {' and '.join(kept)}; delete them if you like.")
+    for name, what in KEPT.items():
+        if (folder / name).exists():
+            say(
+                f"On this machine stays {folder / name}: {what}. Delete it if you like."
+            )
     say(
         f"On {entry.server} stays what {entry.project} has stored. To delete it too, an owner "
         f"deletes the project in the admin or with DELETE /api/v1/projects/{entry.project_id}; "

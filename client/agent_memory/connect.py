@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -182,7 +183,9 @@ def plan_removal(
     """Return what to take out: a harness's files only with its last connection."""
     entry = connections.find(folder, known)
     if entry is None:
-        raise NotPossible(f"{folder} is not connected; there is nothing to remove.")
+        raise NotPossible(
+            f"{folder.resolve()} is not connected; there is nothing to remove."
+        )
     left = known.without(entry)
     target = _target(folder, program)
     edits = []
@@ -206,5 +209,18 @@ def remove(removal: Removal) -> str:
             )
         settings_edit.require_unchanged(removal.edits)
         _write_edits(removal.edits)
-        connections.write(removal.left)
+        _clear(entry, removal.left)
     return keys.revoke(entry.server, entry.key, entry.key_id)
+
+
+def _clear(entry: Connection, left: Connections) -> None:
+    """Write what is left without a connection and delete its state; keep nothing empty."""
+    if left == Connections():
+        connections.file_of().unlink(missing_ok=True)
+    else:
+        connections.write(left)
+    folder = entry.state_folder
+    if folder.exists():
+        shutil.rmtree(folder)
+        if not any(folder.parent.iterdir()):
+            folder.parent.rmdir()

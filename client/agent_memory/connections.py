@@ -7,6 +7,7 @@ it is called in. Standard library only: a hook imports this module.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -22,6 +23,7 @@ from agent_memory.places import Machine, this_machine
 from agent_memory.repository import find_repository
 
 FILE = "connections.json"
+STATE = "state"  # a folder beside it; in it each connection has a folder of its own
 MODE = 0o600
 
 
@@ -62,6 +64,12 @@ class Connection(NamedTuple):
     @property
     def place(self) -> tuple[str, str]:
         return self.repository, self.path
+
+    @property
+    def state_folder(self) -> Path:
+        """Where the hooks keep what they know: given files, how far a transcript was sent."""
+        name = hashlib.sha256("\n".join(self.place).encode()).hexdigest()[:32]
+        return Path(this_machine().data, STATE, name)
 
 
 class Connections(NamedTuple):

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from agent_memory import connections, hook_log
 from agent_memory.connections import Connection
-from agent_memory.places import this_machine
 from agent_memory.repository import find_repository
 from agent_memory.version import VERSION
 
@@ -48,6 +47,7 @@ BACKGROUND = frozenset(["pre-compact", "stop", "session-end"])
 # At these events the agent has finished its last task.
 FINAL_EVENTS = frozenset(["stop", "session-end"])
 GIVEN_HEADER = "x-given-files"
+GIVEN_FILE = "given.json"
 MAX_FILES = 50
 MAX_FILE_BYTES = (
     1024 * 1024
@@ -240,14 +240,9 @@ def hash_files(root: Path, paths: list[str]) -> dict[str, str | None]:
     return hashes
 
 
-def _given_file(connection: Connection) -> Path:
-    name = hashlib.sha256("\n".join(connection.place).encode()).hexdigest()[:32]
-    return Path(this_machine().data, "given", f"{name}.json")
-
-
 def keep_given_files(connection: Connection, paths: list[Any]) -> None:
     """Keep the files that the server asked about, for the next events."""
-    file = _given_file(connection)
+    file = connection.state_folder / GIVEN_FILE
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     connections.write_private(
         file, json.dumps([str(path) for path in paths[:MAX_FILES]])
@@ -256,7 +251,7 @@ def keep_given_files(connection: Connection, paths: list[Any]) -> None:
 
 def read_given_files(connection: Connection) -> list[str]:
     try:
-        paths = json.loads(_given_file(connection).read_text(encoding="utf-8"))
+        paths = json.loads((connection.state_folder / GIVEN_FILE).read_text("utf-8"))
     except (FileNotFoundError, ValueError):
         return []
     return [str(path) for path in paths][:MAX_FILES]

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from agent_memory import exchange, file_lock
 from agent_memory.connections import Connection, write_private
-from agent_memory.places import this_machine
 
 PART_BYTES = 8 * 1024 * 1024  # the server takes 64 MiB; smaller parts keep memory flat
 TIMEOUT = 60.0  # seconds for a part
@@ -29,7 +28,7 @@ class TranscriptFile(NamedTuple):
         """Where it is kept how far a project of a server has this file."""
         parts = [connection.server, connection.project_id, str(self.path)]
         name = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-        return Path(this_machine().data, "transcripts", f"{name}.json")
+        return connection.state_folder / f"{name}.json"
 
     @property
     def has_lines(self) -> bool:
