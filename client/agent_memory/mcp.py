@@ -11,17 +11,19 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 from urllib.parse import quote
 
 from agent_memory import connections, exchange
 from agent_memory.connections import Connection
+from agent_memory.errors import AgentMemoryError
 from agent_memory.own_command import spell
 
 TIMEOUT = 60.0  # seconds for a call of a tool
 ACCEPT = "application/json, text/event-stream"
 INTERNAL_ERROR = -32603  # JSON-RPC
 VERSION_HEADER = "MCP-Protocol-Version"
+PROTOCOL = "2025-06-18"  # of our own calls
 
 
 def serve(folder: Path, lines: TextIO, out: TextIO) -> None:
@@ -51,7 +53,7 @@ def answer_message(
         answer = exchange.send(
             connection,
             "POST",
-            f"/mcp/{quote(connection.project_id, safe='')}",
+            _path_of(connection),
             body=json.dumps(message).encode(),
             headers={
                 "Accept": ACCEPT,
@@ -69,6 +71,35 @@ def answer_message(
         yield from _refuse(message, f"{error}. {spell('doctor')} says what is wrong.")
         return
     yield from answers
+
+
+def _path_of(connection: Connection) -> str:
+    """The address of a project; without one, that of the only project of the key."""
+    project = quote(connection.project_id, safe="")
+    return f"/mcp/{project}" if project else "/mcp"
+
+
+class ToolAnswer(NamedTuple):
+    """What a tool answers, in words and as data."""
+
+    text: str
+    data: dict[str, Any]
+
+
+def call_tool(
+    connection: Connection, name: str, arguments: dict[str, Any]
+) -> ToolAnswer:
+    """Call a tool of the server; raise `AgentMemoryError` with its words if it refuses."""
+    params = {"name": name, "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    answer = [*answer_message(connection, message, PROTOCOL)][-1]
+    if "error" in answer:
+        raise AgentMemoryError(answer["error"]["message"])
+    result = answer["result"]
+    text = result["content"][0]["text"]
+    if result["isError"]:
+        raise AgentMemoryError(text)
+    return ToolAnswer(text, result["structuredContent"])
 
 
 def read_messages(answer: exchange.WireAnswer) -> Iterator[dict[str, Any]]:
