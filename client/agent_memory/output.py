@@ -1,9 +1,10 @@
-"""The output of `am`: tables for people, JSON with `--json`, and errors with a hint."""
+"""The output of `am`: texts and tables for people, JSON with `--json`, errors with a hint."""
 
 from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,7 +23,7 @@ UNREACHABLE = 3
 NOT_POSSIBLE = 4
 FAULTS_FOUND = 5
 
-WHOLE = frozenset(["id", "key", "last active"])  # columns that are never broken
+INDENT = "  "
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -48,11 +49,82 @@ def print_rows(
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in columns.values():
-        # What is copied into the next command stays in one piece.
-        table.add_column(heading, overflow="fold", no_wrap=heading in WHOLE)
+        table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*(_cell(row.get(name)) for name in columns))
     console.print(table)
+
+
+def print_entries(
+    rows: Sequence[Any], head: Sequence[str], texts: Sequence[str], *, as_json: bool
+) -> None:
+    """Print rows as JSON, or each as a line of its short fields with its texts below it.
+
+    The first field is an id, which stays in one piece; a text has the whole width.
+    """
+    if as_json:
+        print_json(list(rows))
+    elif not rows:
+        say("Nothing.")
+    for row in () if as_json else rows:
+        fields = (_write_scalar(row.get(name)) for name in head)
+        say(INDENT.join(filter(None, fields)))
+        for name in texts:
+            for line in _wrap(_write_scalar(row.get(name)), INDENT, INDENT):
+                say(line)
+
+
+def print_fields(row: Mapping[str, Any]) -> None:
+    """Print what a row has; nested values are indented below their name."""
+    for line in _write_fields(row, ""):
+        say(line)
+
+
+def _write_fields(row: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for name, value in row.items():
+        if isinstance(value, Mapping | list) and value:
+            yield f"{indent}{name}:"
+            yield from _write_nested(value, indent + INDENT)
+        elif value not in ("", None, [], {}):
+            text = f"{name}: {_write_scalar(value)}"
+            yield from _wrap(text, indent, indent + INDENT)
+
+
+def _write_nested(value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from _write_fields(value, indent)
+        return
+    for each in value:
+        if isinstance(each, Mapping | list):
+            lines = _write_nested(each, indent + INDENT)
+        else:
+            lines = _wrap(_write_scalar(each), indent + INDENT, indent + INDENT)
+        for number, line in enumerate(lines):
+            yield line if number else f"{indent}- {line.strip()}"
+
+
+def _write_scalar(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _wrap(text: str, first: str, others: str) -> Iterator[str]:
+    """Break a text into lines of the terminal, and keep the lines that it has."""
+    for line in text.splitlines():
+        # What is not printable moves the cursor; a text may come from anywhere.
+        clean = "".join(filter(str.isprintable, line.expandtabs(4)))
+        yield from textwrap.wrap(
+            clean,
+            console.width,
+            initial_indent=first,
+            subsequent_indent=others,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        first = others
 
 
 def write_time(text: str) -> str:

@@ -13,13 +13,14 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_memory import connections, skills
+from agent_memory import connections, mcp, skills
 from agent_memory.client import Client
-from agent_memory.connections import NotPossible
+from agent_memory.connections import Connection, NotPossible
 from agent_memory.errors import Problem
 from agent_memory.output import (
+    print_entries,
+    print_fields,
     print_json,
-    print_rows,
     report_errors,
     say,
     write_time,
@@ -49,7 +50,16 @@ inbox = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    for command in (context, search, show, remember, rules, sessions, watch):
+    for command in (
+        context,
+        search,
+        show,
+        remember,
+        forget,
+        rules,
+        sessions,
+        watch,
+    ):
         app.command()(command)
     app.command(name="done")(report_task)
     app.command(name="export")(export_rules)
@@ -60,23 +70,30 @@ def register(app: typer.Typer) -> None:
 @contextmanager
 def open_client(project: str = "", *, as_json: bool) -> Iterator[Client]:
     """Yield the client of this folder's connection; AGENT_MEMORY_* stand before it."""
-    environment = this_machine().environment
     with report_errors(as_json=as_json):
-        entry = connections.find(Path.cwd(), connections.read())
-        server = environment.get("AGENT_MEMORY_URL") or (entry.server if entry else "")
-        key = environment.get("AGENT_MEMORY_KEY") or (entry.key if entry else "")
-        if not (server and key):
-            raise NotPossible(
-                f"{Path.cwd()} is not connected. Run {spell('connect')} in it, or set "
-                "AGENT_MEMORY_URL and AGENT_MEMORY_KEY."
-            )
-        name = (
-            project
-            or environment.get("AGENT_MEMORY_PROJECT")
-            or (entry.project_id if entry else "")
-        )
-        with Client(server, key, project=name) as client:
+        found = find_connection(project)
+        with Client(found.server, found.key, project=found.project_id) as client:
             yield client
+
+
+def find_connection(project: str) -> Connection:
+    """Return the connection of this folder, with what AGENT_MEMORY_* and the option name."""
+    environment = this_machine().environment
+    here = connections.find(Path.cwd(), connections.read())
+    entry = here or Connection("", "", "", "", "", "")
+    found = entry._replace(
+        server=environment.get("AGENT_MEMORY_URL") or entry.server,
+        key=environment.get("AGENT_MEMORY_KEY") or entry.key,
+        project_id=project
+        or environment.get("AGENT_MEMORY_PROJECT")
+        or entry.project_id,
+    )
+    if not (found.server and found.key):
+        raise NotPossible(
+            f"{Path.cwd()} is not connected. Run {spell('connect')} in it, or set "
+            "AGENT_MEMORY_URL and AGENT_MEMORY_KEY."
+        )
+    return found
 
 
 def _print_text(answer: Any, text: str, *, as_json: bool) -> None:
@@ -113,13 +130,7 @@ def search(
             print_json(hits)
             return
         rows = [{"score": hit["score"], **hit["memory"]} for hit in hits]
-        columns = {
-            "score": "score",
-            "id": "id",
-            "memory_type": "type",
-            "content": "content",
-        }
-        print_rows(rows, columns, as_json=False)
+        print_entries(rows, ("id", "memory_type", "score"), ("content",), as_json=False)
 
 
 def show(memory_id: Id, as_json: Json = False) -> None:
@@ -127,28 +138,24 @@ def show(memory_id: Id, as_json: Json = False) -> None:
     with open_client(as_json=as_json) as client:
         rows = client.follow(client.memories_list(limit=100, fields=["id"]))
         memory = client.memories_read(find_id(memory_id, rows))
-        _print_fields(memory, as_json=as_json)
+        print_json(memory) if as_json else print_fields(memory)
 
 
-def _print_fields(row: Any, *, as_json: bool) -> None:
-    lines = [
-        f"{name}: {value}"
-        for name, value in row.items()
-        if value not in ("", None, [], {})
-    ]
-    _print_text(row, "\n".join(lines), as_json=as_json)
+def find_id(start: str, rows: Iterable[Any], *, other: str = "") -> str:
+    """Return the id of the one row whose id begins so; a whole id is returned as it is.
 
-
-def find_id(start: str, rows: Iterable[Any]) -> str:
-    """Return the id of the one row whose id begins so; a whole id is returned as it is."""
+    If there is none, it is `other`.
+    """
     if len(start) >= ID_LENGTH:
         return start
     ids = [str(row["id"]) for row in islice(rows, MAX_COMPARED)]
     found = [each for each in ids if each.startswith(start.lower())]
-    if not found:
+    if not (found or other):
         raise NotPossible(
             f"No id begins with {start!r} among the newest {MAX_COMPARED:,}."
         )
+    if not found:
+        return other
     if len(found) > 1:
         names = ", ".join(found[:5])
         raise NotPossible(f"{len(found)} ids begin with {start!r}: {names}. Type more.")
@@ -166,13 +173,37 @@ def remember(
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Store a memory."""
+    """Store a memory: what you tell it here, the next sessions of all agents are told.
+
+    Of your own words, only what you remember so, or accept as a proposal, is passed on.
+    """
     with open_client(project, as_json=as_json) as client:
         receipt = client.memories_create(
             content=content, tags=tag or [], file_paths=file or []
         )
         same = receipt.get("duplicate_of") or receipt.get("id")
         _print_text(receipt, f"{receipt['status']}: {same}", as_json=as_json)
+
+
+def forget(
+    memory_id: Annotated[
+        str, typer.Argument(help="An id, the beginning of one, or the name of a rule.")
+    ],
+    reason: Annotated[str, typer.Option(help="Why.")] = "A person asked for it.",
+    project: Project = "",
+    as_json: Json = False,
+) -> None:
+    """Delete a memory of your own; that of somebody else, or a rule, is proposed.
+
+    It is deleted softly: a person can restore it. A proposal waits for a curator.
+    """
+    with open_client(project, as_json=as_json) as client:
+        rows = client.follow(client.memories_list(limit=100, fields=["id"]))
+        # The name of a rule is no id of a memory.
+        found = find_id(memory_id, rows, other=memory_id)
+        arguments = {"id": found, "reason": reason}
+        answer = mcp.call_tool(find_connection(project), "forget", arguments)
+        _print_text(answer.data, answer.text, as_json=as_json)
 
 
 def report_task(
@@ -211,10 +242,9 @@ def rules(
     with open_client(project, as_json=as_json) as client:
         chosen: dict[str, Any] = {"category": category} if category else {}
         page = client.playbook_read(**chosen)
-        columns = {"id": "id", "category": "category", "content": "rule"}
         rows: list[Any] = [*client.follow(page)]
         if rows or as_json:
-            print_rows(rows, columns, as_json=as_json)
+            print_entries(rows, ("id", "category"), ("content",), as_json=as_json)
             return
         words = [f"No rule of {category!r}." if category else "No rule is live yet."]
         say(" ".join([*words, *_describe_inbox(client)]))
@@ -242,13 +272,8 @@ def list_inbox(limit: Limit = 20, project: Project = "", as_json: Json = False) 
     """List the proposals that wait."""
     with open_client(project, as_json=as_json) as client:
         page = client.playbook_deltas_list(status=["pending"], limit=limit)
-        columns = {
-            "id": "id",
-            "operation": "change",
-            "content": "text",
-            "reason": "why",
-        }
-        print_rows(page["results"], columns, as_json=as_json)
+        texts = ("content", "reason")
+        print_entries(page["results"], ("id", "operation"), texts, as_json=as_json)
 
 
 Note = Annotated[str, typer.Option(help="Why.")]
@@ -259,7 +284,7 @@ def show_proposal(delta_id: Id, as_json: Json = False) -> None:
     """Print a proposal with its quotes and its gates."""
     with open_client(as_json=as_json) as client:
         delta = client.playbook_deltas_read(find_proposal(client, delta_id))
-        _print_fields(delta, as_json=as_json)
+        print_json(delta) if as_json else print_fields(delta)
 
 
 @inbox.command()
@@ -303,16 +328,11 @@ def sessions(limit: Limit = 20, project: Project = "", as_json: Json = False) ->
     """List the newest sessions."""
     with open_client(project, as_json=as_json) as client:
         page = client.sessions_list(limit=limit)
-        columns = {
-            "key": "key",
-            "title": "title",
-            "agent_id": "agent",
-            "last_active": "last active",
-        }
         rows: list[Any] = page["results"]
         if not as_json:
             rows = [{**r, "last_active": write_time(r["last_active"])} for r in rows]
-        print_rows(rows, columns, as_json=as_json)
+        head = ("key", "last_active", "agent_id")
+        print_entries(rows, head, ("title",), as_json=as_json)
 
 
 Skills = Annotated[

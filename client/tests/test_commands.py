@@ -15,11 +15,13 @@ import pytest
 from agent_memory import (
     command_line,
     connections,
+    hook,
     hook_log,
     keys,
     mcp,
     output,
     own_command,
+    transcript,
 )
 from agent_memory.command_line import app
 from agent_memory.version import HEADER, VERSION
@@ -54,6 +56,11 @@ class Service:
         self.role = "writer"
         self.issued = dict(ISSUED)
         self.events = []
+        self.tool_result = {
+            "isError": False,
+            "content": [{"type": "text", "text": "Forgotten."}],
+            "structuredContent": {"id": "m1", "status": "forgotten"},
+        }
         self.checks = CHECKS
         self.proposals = [
             {"id": name, "operation": "add", "content": f"Rule {name}", "reason": ""}
@@ -78,6 +85,8 @@ class Service:
             return {}
         if path.startswith("/mcp/"):
             ident = json.loads(body)["id"]
+            if json.loads(body)["method"] == "tools/call":
+                return {"jsonrpc": "2.0", "id": ident, "result": self.tool_result}
             result = {
                 "serverInfo": {"name": "agent-memory"},
                 "protocolVersion": "2025-06-18",
@@ -443,8 +452,28 @@ class TestConnect:
         claude = "~/.claude/settings.json (deleted)"
         assert "Claude Code: " in done.output and claude in done.output
         assert "SessionStart" not in done.output
-        assert str(hook_log.file()) in done.output
+        assert f"stays {hook_log.file()}: which hooks failed" in done.output
+        assert "/backups: your agents' files as they were" in done.output
         assert "DELETE /api/v1/projects/p1" in done.output
+
+    def test_remove_leaves_only_what_it_names(self, am, connected, home, tmp_path):
+        [entry] = connections.read().entries
+        hook.keep_given_files(entry, ["prices.py"])
+        (tmp_path / "s.jsonl").write_text("{}\n")
+        session = transcript.TranscriptFile(tmp_path / "s.jsonl", "s1", "codex")
+        transcript.send_new_part(entry, session)
+        assert len(list(entry.state_folder.iterdir())) == 2
+        am("connect", "--yes", "--path", "web", "--key", "am_owner")
+
+        am("connect", "--remove", "--yes")
+        assert not entry.state_folder.exists()
+        assert [each.path for each in connections.read().entries] == ["web"]
+        am("connect", "--remove", "--yes", "--path", "web")
+        left = [each.name for each in (home / ".config/agent-memory").iterdir()]
+        assert left == ["backups"]
+
+    def test_a_folder_that_is_not_connected_is_named_in_full(self, am, repository):
+        assert f"{repository} is not connected" in am("connect", "--remove").output
 
     def test_remove_shows_the_difference_if_it_is_asked_for(self, am, connected):
         done = am("connect", "--remove", "--diff", input="n\n")
@@ -750,14 +779,17 @@ class TestBackfill:
 class TestUse:
     """The commands that use the project."""
 
-    def test_a_table_has_the_text_and_no_marks_of_its_own(self, am, connected):
+    def test_a_text_has_no_marks_of_its_own(self, am, connected):
         assert "[bold]are[/bold]" in am("search", "prices").stdout
 
-    def test_an_id_stays_in_one_piece(self, am, connected, monkeypatch):
+    def test_an_id_stays_in_one_piece_and_a_text_has_the_whole_width(
+        self, am, connected, monkeypatch
+    ):
+        monkeypatch.setattr(output.console, "width", 80)
         long = {
             **MEMORY,
             "id": "01a218f7-1e6a-71df-bfc4-bb3ee32f2c7e",
-            "content": "word " * 60,
+            "content": "word " * 60 + "\nand \x1b[2Jmore",
         }
         hits = {"hits": [{"score": 0.5, "memory": long}]}
         answer = connected.answer.answer
@@ -769,7 +801,68 @@ class TestUse:
             ),
         )
 
-        assert long["id"] in am("search", "prices").stdout
+        assert am("search", "prices").stdout.splitlines() == [
+            f"{long['id']}  decision  0.50",
+            *["  " + " ".join(["word"] * 15)] * 4,
+            "  and [2Jmore",
+        ]
+
+    def test_nested_values_are_indented_lines(self, am, connected, monkeypatch):
+        delta = {
+            "id": "d21",
+            "is_risky": False,
+            "reason": "",
+            "gates": [
+                {"name": "atomic", "numbers": {"words": 11}},
+                {"name": "foreign", "verdict": "pass"},
+            ],
+            "tags": ["a", "b"],
+        }
+        answer = connected.answer.answer
+        monkeypatch.setattr(
+            connected.answer,
+            "answer",
+            lambda m, path, body: (
+                delta if path.endswith("/d21") else answer(m, path, body)
+            ),
+        )
+
+        assert am("inbox", "show", "d2").stdout.splitlines() == [
+            "id: d21",
+            "is_risky: no",
+            "gates:",
+            "  - name: atomic",
+            "    numbers:",
+            "      words: 11",
+            "  - name: foreign",
+            "    verdict: pass",
+            "tags:",
+            "  - a",
+            "  - b",
+        ]
+
+    @pytest.mark.parametrize(
+        ("named", "sent"), [("m", "m1"), ("gotchas-00001", "gotchas-00001")]
+    )
+    def test_a_memory_or_a_rule_is_forgotten(self, am, connected, named, sent):
+        done = am("forget", named, "--reason", "It is in cents")
+
+        assert (done.exit_code, done.output.strip()) == (0, "Forgotten.")
+        _, path, _, body = connected.requests[-1]
+        assert path == "/mcp/p1"
+        assert json.loads(body)["params"] == {
+            "name": "forget",
+            "arguments": {"id": sent, "reason": "It is in cents"},
+        }
+
+    def test_a_memory_that_is_not_forgotten_says_why(self, am, connected):
+        words = [{"type": "text", "text": "not_found: there is no such memory"}]
+        connected.answer.tool_result = {"isError": True, "content": words}
+
+        done = am("forget", "m1")
+
+        assert done.exit_code == output.FAILED
+        assert "there is no such memory" in done.output
 
     def test_json_has_the_answer(self, am, connected):
         assert (

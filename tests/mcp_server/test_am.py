@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import subprocess
+from uuid import UUID
 
 import pytest
 from agent_memory import connections, hook
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from access.models import ApiKey
 from common.caller import Role
 from conversations.models import Session
+from memories.models import Memory
 from playbook.models import PlaybookDelta
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,6 +65,19 @@ def test_a_project_is_connected_tried_used_and_disconnected(am, live_server, tmp
     hook.run("session-start", "codex", io.BytesIO(json.dumps(event).encode()))
     assert Session.objects.get(key="s1").agent_id == entry.agent_id
 
+    own = am("remember", "Sales are in thousands of euros.", "--json").stdout
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AGENT_MEMORY_KEY", secret)
+        others = am("remember", "The port closes at noon.", "--json").stdout
+    [own_id, others_id] = (json.loads(text)["id"] for text in (own, others))
+    assert "Forgotten" in am("forget", own_id).output
+    assert "proposed" in am("forget", others_id, "--reason", "It is open").output
+    assert list(Memory.objects.exclude(deleted_at=None).values_list("pk")) == [
+        (UUID(own_id),)
+    ]
+    proposal = PlaybookDelta.objects.get()
+    assert (proposal.operation, str(proposal.memory_id)) == ("forget", others_id)
+
     skill = tmp_path / "skills/pdf/SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text(
@@ -70,7 +85,7 @@ def test_a_project_is_connected_tried_used_and_disconnected(am, live_server, tmp
     )
     done = am("import", "--skills", str(tmp_path / "skills"))
     assert done.exit_code == 0, done.output
-    assert PlaybookDelta.objects.get().status == "pending"
+    assert PlaybookDelta.objects.get(operation="add").status == "pending"
     assert "0 skills in" in am("export", "--skills", str(tmp_path / "out")).stdout
 
     assert am("connect", "--remove", "--yes").exit_code == 0
