@@ -79,7 +79,7 @@ def _path_of(connection: Connection) -> str:
     return f"/mcp/{project}" if project else "/mcp"
 
 
-class ToolAnswer(NamedTuple):
+class ToolReply(NamedTuple):
     """What a tool answers, in words and as data."""
 
     text: str
@@ -88,7 +88,7 @@ class ToolAnswer(NamedTuple):
 
 def call_tool(
     connection: Connection, name: str, arguments: dict[str, Any]
-) -> ToolAnswer:
+) -> ToolReply:
     """Call a tool of the server; raise `AgentMemoryError` with its words if it refuses."""
     params = {"name": name, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -99,7 +99,7 @@ def call_tool(
     text = result["content"][0]["text"]
     if result["isError"]:
         raise AgentMemoryError(text)
-    return ToolAnswer(text, result["structuredContent"])
+    return ToolReply(text, result["structuredContent"])
 
 
 def read_messages(answer: exchange.WireAnswer) -> Iterator[dict[str, Any]]:
