@@ -6,7 +6,7 @@ import gc
 import statistics
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +54,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--proposals", type=int, default=PROPOSALS)
     parser.add_argument("--tasks", type=int, default=TASKS, help="runs, jobs, calls")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of each page")
+    parser.add_argument(
+        "--only", nargs="+", metavar="ROUTE", help="such as console:home; default: all"
+    )
 
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
         _maintain_tables()
         with create_people(project, keep=options.keep) as browsers:
             subjects = page_subjects(project, passages)
-            pages = list(page_addresses.find_pages(subjects))
+            pages = _choose_pages(subjects, extra["only"])
             # The web server does the same after it has loaded its code
             # (gunicorn.conf.py).
             gc.collect()
@@ -80,6 +83,18 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
     missing = sorted(set(admin.site._registry) - set(subjects.rows), key=str)
     without = [str(model._meta.verbose_name) for model in missing]
     return {"rows": rows, "most_ms": MAX_MS, "without_rows": without, **sizes}
+
+
+def _choose_pages(
+    subjects: PageSubjects, only: Collection[str] | None
+) -> list[PageAddress]:
+    """Return the pages of the routes `only`, or all; CommandError for an unknown one."""
+    pages = list(page_addresses.find_pages(subjects))
+    if not only:
+        return pages
+    if unknown := set(only) - {page.route for page in pages}:
+        raise CommandError(f"No page has the route {', '.join(sorted(unknown))}.")
+    return [page for page in pages if page.route in only]
 
 
 def fill_project(
