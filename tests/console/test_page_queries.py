@@ -21,7 +21,7 @@ from jobs.models import Heartbeat
 from memories.models import Purge
 from tests.console.query_counts import GIVEN_TO_NOBODY, QUERIES
 
-FEW, MANY = 3, 12
+FEW, MANY = 3, 6
 READ_MORE_AT_FIRST = {"console:home", "console:search query"}
 
 
