@@ -6,6 +6,7 @@ This module imports no Django, because manage.py needs it before the settings ar
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 from collections.abc import Iterator
@@ -36,7 +37,8 @@ class ServiceNote:
 def leave(data: Path, *, port: int) -> ServiceNote | None:
     """Leave the note of this process; None if the checkout takes none: it may be read-only.
 
-    Only the holder of the data folder's `up.lock` may call this.
+    It is removed when this process ends, unless that is killed. Only the holder of the data
+    folder's `up.lock` may call this.
     """
     try:
         FOLDER.mkdir(exist_ok=True)
@@ -46,7 +48,9 @@ def leave(data: Path, *, port: int) -> ServiceNote | None:
         lock.acquire()
     except OSError:
         return None
-    return ServiceNote(data, port, lock)
+    note = ServiceNote(data, port, lock)
+    atexit.register(note.remove)
+    return note
 
 
 def find_services() -> Iterator[dict[str, object]]:

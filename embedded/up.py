@@ -279,8 +279,6 @@ def stop(service: Service) -> None:
     if service.server_use:
         say("Stopping Redis and PostgreSQL")
         service.server_use.end()
-    if service.note:
-        service.note.remove()
     say("Stopped")
 
 

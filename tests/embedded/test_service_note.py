@@ -12,8 +12,16 @@ from embedded.data_folder import EmbeddedError
 TRIED, SHOWN = Path("/tried"), Path("/shown")
 
 
+@pytest.fixture
+def at_exit(monkeypatch):
+    """What the process would do at its end."""
+    acts = []
+    monkeypatch.setattr(service_note.atexit, "register", acts.append)
+    return acts
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, at_exit):
     """A checkout in which no service runs."""
     monkeypatch.delenv("DATA_DIR", raising=False)
     monkeypatch.setattr(service_note, "FOLDER", tmp_path / ".up")
@@ -50,8 +58,11 @@ class TestNote:
 
         assert service_note.locate(port=8001) == TRIED
 
-    def test_an_orderly_end_leaves_none(self, folder):
-        service_note.leave(TRIED, port=8000).remove()
+    def test_an_orderly_end_leaves_none(self, folder, at_exit):
+        service_note.leave(TRIED, port=8000)
+
+        for act in at_exit:
+            act()
 
         assert list(folder.iterdir()) == []
 
