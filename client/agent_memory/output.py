@@ -82,10 +82,10 @@ def print_fields(row: Mapping[str, Any]) -> None:
 
 def _write_fields(row: Mapping[str, Any], indent: str) -> Iterator[str]:
     for name, value in row.items():
-        if isinstance(value, Mapping | list) and value:
-            yield f"{indent}{name}:"
-            yield from _write_nested(value, indent + INDENT)
-        elif value not in ("", None, [], {}):
+        if isinstance(value, Mapping | list):
+            if lines := list(_write_nested(value, indent + INDENT)):
+                yield from (f"{indent}{name}:", *lines)
+        elif value not in ("", None):
             text = f"{name}: {_write_scalar(value)}"
             yield from _wrap(text, indent, indent + INDENT)
 

@@ -817,6 +817,7 @@ class TestUse:
                 {"name": "foreign", "verdict": "pass"},
             ],
             "tags": ["a", "b"],
+            "lineage": {"parents": []},
         }
         answer = connected.answer.answer
         monkeypatch.setattr(
