@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from agent_memory import keys
 
 from embedded import data_folder, metrics_folder, service_note, supervisor, up
 from embedded.children import ChildProcess
@@ -206,9 +207,12 @@ class TestUp:
     def test_a_command_without_a_data_folder_uses_the_one_of_the_service(
         self, service, monkeypatch
     ):
-        monkeypatch.delenv("DATA_DIR")
+        for name in OURS:
+            monkeypatch.delenv(name, raising=False)
 
         assert service_note.locate(port=service.port) == service.folder
+        address = f"http://127.0.0.1:{service.port}"
+        assert keys.locate_data(address, data="") == service.folder
 
     def test_a_killed_worker_is_started_again(self, service):
         def running() -> set[int]:
