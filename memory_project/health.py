@@ -170,7 +170,10 @@ def check_dead_letters() -> HealthCheck:
 
 def check_last_success(beats: dict[str, datetime]) -> HealthCheck:
     ages = {name: round(seconds_since(at)) for name, at in sorted(beats.items())}
-    detail = ", ".join(f"{name} {age} s ago" for name, age in ages.items())
+    newest = min(ages, key=lambda name: ages[name], default="")
+    detail = (
+        f"{newest} {ages[newest]} s ago, the newest of {len(ages)}" if newest else ""
+    )
     stages = {name: at.isoformat() for name, at in sorted(beats.items())}
     return HealthCheck(True, detail or "nothing has run yet", {"stages": stages})
 

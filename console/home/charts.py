@@ -40,7 +40,8 @@ class Series:
 class Chart:
     """A chart with one or more series.
 
-    `labels` name the positions on the axis. Each series has one point for each label.
+    `labels` name the positions on the axis. Each series has one point for each label. With a
+    `unit` the numbers are shares.
     """
 
     title: str
@@ -56,7 +57,11 @@ class Chart:
 
     @property
     def is_empty(self) -> bool:
-        return not any(point.value for series in self.series for point in series.points)
+        """Whether it says nothing: only counts of 0, or no share. A share of 0 % says something."""
+        values = [point.value for each in self.series for point in each.points]
+        if self.unit:
+            return all(value is None for value in values)
+        return not any(values)
 
     @property
     def rows(self) -> list[tuple[str, list[Point]]]:

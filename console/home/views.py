@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import reverse
 
 from common.admin.panels import Panel
-from common.caller import Role
+from common.caller import Caller, Role
+from console import week_figures, weeks
 from console.home import (
     acceptance_rate,
     first_steps,
@@ -16,6 +18,12 @@ from console.home import (
 )
 from console.home.owner_panels import OWNER_PANELS
 from console.project_page import ProjectPage
+from console.week_figures import WeekFigures
+from projects.models import Project
+
+
+def _week_figures(project: Project, caller: Caller) -> WeekFigures:
+    return week_figures.count(project, weeks.last_weeks(1)[0], caller)
 
 
 class HomePage(ProjectPage):
@@ -49,6 +57,8 @@ class HomePage(ProjectPage):
             owns=self.may(Role.OWNER),
             complete_task=request.build_absolute_uri("/api/v1/complete-task"),
             context_task=request.build_absolute_uri("/api/v1/context/task"),
+            week=_week_figures(*scope),
+            weekly_url=f"{reverse('console:weekly')}?project={self.project.pk}",
             panels=[
                 *(panel for panel in panels if panel.rows or not is_new),
                 *self.installation_panels(),

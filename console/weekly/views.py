@@ -18,9 +18,9 @@ from console.weeks import Week
 ENTRY = "playbook_playbookentry"
 CONFLICT = "playbook_conflict"
 TITLES = {
-    week_summary.NEW: ("New", "Nothing new was learned."),
-    week_summary.CHANGED: ("Changed", "No entry was changed."),
-    week_summary.REFUTED: ("Refuted and removed", "No entry was removed."),
+    week_summary.NEW: ("New rules", "No rule became live."),
+    week_summary.CHANGED: ("Changed rules", "No rule was changed."),
+    week_summary.REFUTED: ("Refuted and removed", "No rule was removed."),
 }
 
 

@@ -15,8 +15,8 @@ from console.weekly.week_summary import WeekLesson, WeekSummary
 
 MAX_TEXT = 600  # characters shown of a text
 TITLES = {
-    week_summary.NEW: "New",
-    week_summary.CHANGED: "Changed",
+    week_summary.NEW: "New rules",
+    week_summary.CHANGED: "Changed rules",
     week_summary.REFUTED: "Refuted and removed",
 }
 # Characters with a meaning in Markdown, in the HTML in Markdown, or in a usual extension
@@ -32,6 +32,7 @@ def render_markdown(summary: WeekSummary, project: str, absolute: Absolute) -> s
     lines = [
         f"# {escape_text(project)}: learned in {week}",
         f"{week.monday} to {week.sunday}, {timezone.get_current_timezone_name()}",
+        "\n".join(f"- {escape_text(said)}" for said in summary.sentences),
     ]
     for kind, title in TITLES.items():
         lines += _section(
@@ -48,10 +49,6 @@ def render_markdown(summary: WeekSummary, project: str, absolute: Absolute) -> s
             for one in summary.conflicts
         ),
     )
-    if summary.use:
-        lines.append(summary.use)
-    if summary.pushes.lines:
-        lines.append(summary.pushes.sentence)
     if summary.is_cut:
         lines.append(f"Only the newest {week_summary.MAX_CHANGES} changes are listed.")
     return "\n\n".join(lines) + "\n"

@@ -11,6 +11,8 @@ from typing import Any
 from django.db.models import Count
 
 from common.caller import Caller
+from console import week_figures
+from console.week_figures import NO_FIGURES, WeekFigures
 from console.weeks import Week
 from mcp_server.hooks import push_use
 from mcp_server.hooks.push_use import NOTHING_PUSHED, PushUse
@@ -60,6 +62,7 @@ class WeekSummary:
     contested: Sequence[WeekLesson] = ()
     conflicts: Sequence[Conflict] = field(default_factory=list)
     given: Mapping[str, int] = field(default_factory=dict)
+    figures: WeekFigures = NO_FIGURES
     pushes: PushUse = NOTHING_PUSHED
     given_memories: Mapping[str, int] = field(default_factory=dict)
     is_cut: bool = False
@@ -74,24 +77,41 @@ class WeekSummary:
 
     @property
     def is_empty(self) -> bool:
-        is_unused = not self.use and not self.pushes.lines
+        is_unused = not self.use and not self.pushes.lines and self.figures.is_empty
         return is_unused and not any(self.counts.values())
 
     @property
     def use(self) -> str:
         """Sentences about what agents were given; "" if they were given nothing."""
-        texts = (describe_use("rules", self.given), describe_use("memories", self.given_memories))  # fmt: skip
+        texts = (
+            describe_use("rule", self.given),
+            describe_use("memory", self.given_memories),
+        )
         return " ".join(filter(None, texts))
+
+    @property
+    def sentences(self) -> list[str]:
+        """Say what the week brought, one kind after the other."""
+        rest = self.figures.fixes.rest
+        pushed = self.pushes.sentence if self.pushes.lines else ""
+        said = [*self.figures.sentences, rest, self.use, pushed]
+        return list(filter(None, said))
 
 
 def describe_use(what: str, given: Mapping[str, int]) -> str:
+    """Say how often agents were given a rule or a memory, and how often one was used.
+
+    Of the others it is not known whether they concerned the task.
+    """
     total = sum(given.values())
     if not total:
         return ""
     ways = {use: given.get(use.value, 0) for use in GivenUse}
     named = [f"{n:,} because {use.label}" for use, n in ways.items() if n]
-    used = f"{sum(ways.values()):,} were used: {'; '.join(named)}" if named else ""
-    return f"Agents were given {what} {total:,} times; {used or 'none was used'}."
+    times = "once" if total == 1 else f"{total:,} times"
+    verb = "was" if sum(ways.values()) == 1 else "were"
+    used = f"{sum(ways.values()):,} {verb} used: {'; '.join(named)}" if named else ""
+    return f"Agents were given a {what} {times}; {used or 'none is known to be used'}."
 
 
 def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
@@ -110,6 +130,7 @@ def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
     return WeekSummary(
         week,
         lessons,
+        figures=week_figures.count(project, week, caller),
         contested=_contested_lessons(votes, entries),
         conflicts=_conflicts(project, week, caller),
         pushes=push_use.count(project, week.start, week.end, caller),

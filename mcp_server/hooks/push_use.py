@@ -1,4 +1,8 @@
-"""Count what hooks gave unasked in a time, and whether it was followed."""
+"""Count what hooks gave unasked in a time, and which fixes were then used.
+
+How rules and memories were used is known of their exposures (`playbook.reading.exposures`,
+`memories.read.exposures`), whichever way they were given, and is counted there alone.
+"""
 
 from __future__ import annotations
 
@@ -6,54 +10,65 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from django.db.models import (
-    Count,
-    DateTimeField,
-    Exists,
-    ExpressionWrapper,
-    F,
-    OuterRef,
-    QuerySet,
-    Sum,
-    UUIDField,
-    Value,
-)
-from django.db.models.functions import Cast
+from django.db.models import Count, QuerySet, Sum
 
 from ace.models import ObservedRepair
 from common.caller import Caller
 from mcp_server.hooks.pushes import digest
 from mcp_server.models import Push
-from memories.models import MemoryExposure
-from memories.read.exposures import CREDIT_WINDOW
-from playbook.models import Exposure
 from projects.models import Project
 
-# What tasks are credited with: the kind of its pushes, its exposures, and their subject.
-CREDITED = (
-    (Push.PushKind.RULE, Exposure, "entry_id"),
-    (Push.PushKind.MEMORY, MemoryExposure, "memory_id"),
-)
-UNTIL = ExpressionWrapper(F("at") + Value(CREDIT_WINDOW), DateTimeField())
 MAX_FIXES = 2_000  # fixes of one week that are looked up, the newest first
 
 
 @dataclass(frozen=True)
-class PushUse:
-    """The lines that hooks gave, the sessions and tokens, and how the lines were used.
+class FixUse:
+    """The fixes that hooks gave at a failing call.
 
-    Rules, memories and fixes are measured. A rule or memory is followed if the next finished
-    task cites it or did what it recommends, a fix if its session then used the same cure.
+    A fix was used if its session then did what it says, and that worked. It was not used if the
+    session tried something else against the same failure. Of a session that shows neither,
+    nothing is known.
     """
+
+    given: int = 0
+    used: int = 0
+    not_used: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """Return a sentence without its first words and point, such as "2 fixes were …"."""
+        if not self.given:
+            return "no fix was given back at a failing command"
+        verb = "was" if self.given == 1 else "were"
+        given = f"{_count(self.given, 'fix', 'fixes')} {verb} given back at a failing command"
+        if self.used:
+            verb = "was" if self.used == 1 else "were"
+            return f"{given}; {self.used:,} {verb} then used"
+        return f"{given}; none is known to be used"
+
+    @property
+    def rest(self) -> str:
+        """Return sentences about the fixes that were not used; "" if all were."""
+        unknown = self.given - self.used - self.not_used
+        parts = []
+        if self.not_used:
+            parts.append(f"For {self.not_used:,} the session tried something else.")
+        if unknown:
+            parts.append(f"Of {unknown:,} it is not known.")
+        return " ".join(parts)
+
+
+NO_FIXES = FixUse()
+
+
+@dataclass(frozen=True)
+class PushUse:
+    """The lines that hooks gave, and the sessions and tokens."""
 
     lines: int
     sessions: int
     tokens: int
-    measured: int = 0
-    followed: int = 0
-    ignored: int = 0
 
     @property
     def tokens_per_session(self) -> int:
@@ -61,12 +76,10 @@ class PushUse:
 
     @property
     def sentence(self) -> str:
-        unknown = self.measured - self.followed - self.ignored
         return (
-            f"Hooks pushed {_count(self.lines, 'line')} in "
-            f"{_count(self.sessions, 'session')}, {self.tokens_per_session:,} tokens a "
-            f"session. Of {self.measured:,} rules, memories and fixes, {self.followed:,} "
-            f"were followed, {self.ignored:,} ignored, and {unknown:,} are not known yet."
+            f"Hooks gave {_count(self.lines, 'line', 'lines')} in "
+            f"{_count(self.sessions, 'session', 'sessions')}, "
+            f"{self.tokens_per_session:,} tokens a session."
         )
 
 
@@ -74,54 +87,26 @@ NOTHING_PUSHED = PushUse(0, 0, 0)
 
 
 def count(project: Project, start: datetime, end: datetime, caller: Caller) -> PushUse:
-    rows = Push.objects.visible_to(caller).filter(
-        project=project, at__gte=start, at__lt=end
-    )
-    total = rows.aggregate(
+    total = _rows(project, start, end, caller).aggregate(
         lines=Count("pk"),
         sessions=Count("session", distinct=True),
         tokens=Sum("tokens", default=0),
     )
-    if not total["lines"]:
-        return NOTHING_PUSHED
-    fixes = rows.filter(kind=Push.PushKind.FIX)
-    followed, ignored = _count_fixes(fixes, project, caller)
-    measured = fixes.count()
-    for kind, exposures, subject in CREDITED:
-        visible = exposures.objects.visible_to(caller).filter(project=project)
-        credited = _credited_rows(visible, subject)
-        used = credited.exclude(used_as="")
-        pushes = rows.filter(kind=kind).annotate(until=UNTIL)
-        measured += pushes.count()
-        followed += pushes.filter(Exists(used)).count()
-        ignored += pushes.filter(Exists(credited) & ~Exists(used)).count()
-    return PushUse(**total, measured=measured, followed=followed, ignored=ignored)
+    return PushUse(**total)
 
 
-def _credited_rows(exposures: QuerySet[Any], subject: str) -> QuerySet[Any]:
-    """Select the exposures of a push that a task was credited with."""
-    about = {subject: Cast(OuterRef("subject"), UUIDField())}
-    return exposures.filter(
-        **about,
-        key_id=OuterRef("key_id"),
-        at__gte=OuterRef("at"),
-        at__lt=OuterRef("until"),
-        run_id__isnull=False,
-    ).order_by()
-
-
-def _count_fixes(
-    fixes: QuerySet[Push], project: Project, caller: Caller
-) -> tuple[int, int]:
-    """Return how many fixes were followed and ignored.
-
-    A session of which no later repair of the failure is known says neither.
-    """
+def count_fixes(
+    project: Project, start: datetime, end: datetime, caller: Caller
+) -> FixUse:
+    """Count the fixes that were given in a time, at most MAX_FIXES."""
+    fixes = _rows(project, start, end, caller).filter(kind=Push.PushKind.FIX)
     pushes = list(fixes.order_by("-pk")[:MAX_FIXES])
+    if not pushes:
+        return NO_FIXES
     repairs = ObservedRepair.objects.visible_to(caller).filter(project=project)
     cures = repairs.in_bulk([push.repair_id for push in pushes])
     later = _by_session(repairs, pushes)
-    followed = ignored = 0
+    used = not_used = 0
     for push in pushes:
         cure = cures.get(push.repair_id)
         tries = [
@@ -130,10 +115,17 @@ def _count_fixes(
         if cure is None or not tries:
             continue
         if any(row.cure == cure.cure and row.has_worked for row in tries):
-            followed += 1
+            used += 1
         else:
-            ignored += 1
-    return followed, ignored
+            not_used += 1
+    return FixUse(len(pushes), used, not_used)
+
+
+def _rows(
+    project: Project, start: datetime, end: datetime, caller: Caller
+) -> QuerySet[Push]:
+    rows: QuerySet[Push] = Push.objects.visible_to(caller)
+    return rows.filter(project=project, at__gte=start, at__lt=end)
 
 
 def _by_session(
@@ -149,5 +141,5 @@ def _by_session(
     return found
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -238,7 +238,7 @@ QUERIES = {
     "console:file path": 16,
     "console:files": 8,
     "console:files path": 8,
-    "console:home": 26,
+    "console:home": 29,
     "console:inbox tab=automatic": 17,
     "console:inbox tab=conflicts": 15,
     "console:inbox tab=duplicates": 14,
@@ -267,7 +267,7 @@ QUERIES = {
     "console:session show=summaries summary": 10,
     "console:sessions": 7,
     "console:sessions q": 18,
-    "console:weekly": 14,
+    "console:weekly": 17,
 }
 
 # Forms of rows that only the service, or an action of their own, writes and ends.

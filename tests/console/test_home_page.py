@@ -24,6 +24,7 @@ from console.home import (
     playbook_growth,
     success_rate,
 )
+from mcp_server.models import HookCount, Push
 from memories.models import File, Memory, Tag
 from playbook.models import (
     Anchor,
@@ -41,8 +42,8 @@ from tests.admin.test_lists import queries_of
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
 # sidebar; the project; eight for the key figures, four charts, five for the
-# entries, three tables.
-QUERIES = 27
+# entries, three for the figures of the week, three tables.
+QUERIES = 30
 HOME = reverse("admin:index")
 
 
@@ -200,6 +201,31 @@ class TestThePage:
         html = page(owner).content.decode()
         assert html.count('class="am-done"') == 3
         assert "First steps: done" in html
+
+    def test_the_sessions_of_a_connected_agent_are_the_steps(self, owner, project):
+        HookCount.objects.create(
+            project=project,
+            key_id=uuid7(),
+            harness="codex",
+            event="session-start",
+            last_at=NOW(),
+        )
+        html = page(owner).content.decode()
+        assert "curl" not in html
+        assert html.count('class="am-done"') == 1
+
+        a_run(project)
+        Push.objects.create(
+            project=project,
+            key_id=uuid7(),
+            session="s",
+            event="tool-failed",
+            kind="fix",
+            subject="x",
+            tokens=1,
+        )
+
+        assert "First steps: done" in page(owner).content.decode()
 
     def test_it_asks_the_same_queries_however_much_there_is(
         self, owner, project, a_memory, an_entry
@@ -400,6 +426,15 @@ class TestSuccess:
 
         assert list(owner.get(given.points[-1].url).context["cl"].queryset) == [wanted]
         assert owner.get(none.points[-1].url).context["cl"].result_count == 1
+
+    def test_that_every_known_task_failed_is_a_number(self, project, alice):
+        assert success_rate.chart(project, alice).is_empty
+        a_run(project, "failure")
+
+        chart = success_rate.chart(project, alice)
+
+        assert not chart.is_empty
+        assert "Without: 0 % (0 of 1)" in chart.note
 
 
 class TestAcceptance:

@@ -13,6 +13,7 @@ from common.caller import Role
 from common.ids import uuid7
 from console import weeks
 from console.weekly import week_markdown, week_summary
+from mcp_server.hooks import push_use
 from mcp_server.models import Push
 from memories.models import MemoryExposure
 from playbook.history import votes
@@ -33,8 +34,8 @@ from tests.admin.test_playbook import TEXT, add, reword
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
 # sidebar; the project; changes, harmful votes, entries, deltas, conflicts, exposures of
-# rules and of memories, and pushes.
-QUERIES = 14
+# rules and of memories, and pushes; for the figures lessons, memories and fixes.
+QUERIES = 17
 WEEKLY = reverse("console:weekly")
 
 
@@ -74,10 +75,11 @@ class TestUse:
         found = this_week(project, alice)
 
         assert found.use == (
-            "Agents were given rules 3 times; 2 were used: 2 because the task touched a "
+            "Agents were given a rule 3 times; 2 were used: 2 because the task touched a "
             "file that it names."
         )
-        assert found.use in week_markdown.render_markdown(found, "alpha", str)
+        text = week_markdown.render_markdown(found, "alpha", str)
+        assert f"- {week_markdown.escape_text(found.use)}" in text
 
     def test_the_page_says_what_hooks_pushed(self, owner, project):
         given = {"project": project, "key_id": uuid7(), "session": "s1"}
@@ -92,7 +94,7 @@ class TestUse:
 
         text = page(owner, project).content.decode()
 
-        assert "Hooks pushed 2 lines in 1 session, 80 tokens a session." in text
+        assert "Hooks gave 2 lines in 1 session, 80 tokens a session." in text
 
     def test_the_page_says_it_of_memories_too(self, owner, project, a_memory):
         MemoryExposure.objects.create(
@@ -102,9 +104,44 @@ class TestUse:
         html = page(owner, project).content.decode()
 
         assert (
-            "Agents were given memories 1 times; 1 were used: 1 because the agent cited it."
+            "Agents were given a memory once; 1 was used: 1 because the agent cited it."
             in html
         )
+
+
+class TestFigures:
+    def test_a_lesson_that_waits_and_a_memory_are_no_empty_week(
+        self, owner, project, alice, a_memory
+    ):
+        a_memory()
+        a_proposal(project)
+        decide.accept(a_proposal(project, content="Read the tide table."), alice)
+        a_proposal(project, status="rejected")
+        a_proposal(project, producer="human")
+
+        html = page(owner, project).content.decode()
+
+        said = "2 lessons were learned from tasks: 1 live as a rule, 1 waiting for a person."
+        assert said in html
+        assert "1 memory was stored." in html
+        assert "No fix was given back at a failing command." in html
+        assert "Nothing new was learned" not in html
+
+    def test_home_says_the_fixes_of_the_week_and_leads_to_weekly(
+        self, owner, project, a_memory, monkeypatch
+    ):
+        a_memory()
+        monkeypatch.setattr(
+            push_use, "count_fixes", lambda *_: push_use.FixUse(given=2, used=2)
+        )
+
+        html = owner.get(reverse("admin:index"), {"project": project.pk}).content
+
+        said = (
+            "This week 2 fixes were given back at a failing command; 2 were then used."
+        )
+        assert said in html.decode()
+        assert f"{WEEKLY}?project={project.pk}" in html.decode()
 
 
 class TestWhatWasLearned:
@@ -222,7 +259,7 @@ class TestThePage:
     def test_an_empty_week_says_what_to_do(self, owner, project):
         html = page(owner, project, week="2020-W01").content.decode()
 
-        assert "was not changed in this week" in html
+        assert "Nothing was learned or given in this week" in html
 
     @pytest.mark.parametrize("wrong", ["2026-W99", "zebra", "%00", "9" * 5_000])
     def test_an_invalid_week_is_refused_with_a_message(self, owner, project, wrong):

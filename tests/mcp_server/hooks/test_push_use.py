@@ -1,4 +1,4 @@
-"""What hooks gave in a week, and whether it was followed."""
+"""What hooks gave in a week, and whether it was used."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import pytest
 from common.caller import Caller, Role
 from console import weeks
 from mcp_server.hooks import push_use
-from mcp_server.hooks.push_use import NOTHING_PUSHED
+from mcp_server.hooks.push_use import NOTHING_PUSHED, FixUse
 from memories.models import Memory, MemoryExposure
 from memories.read import exposures
 from memories.store import write
 from memories.store.drafts import Draft
+from playbook.models import Exposure
 from tests.ace.fixes.conftest import CURED, ERROR, FAILED, bash
 from tests.mcp_server.hooks.conftest import failed, started
 
@@ -27,39 +28,59 @@ def use(project, alice):
     return use
 
 
+@pytest.fixture
+def fix_use(project, alice):
+    def fix_use(caller=alice):
+        week = weeks.last_weeks(1)[0]
+        return push_use.count_fixes(project, week.start, week.end, caller)
+
+    return fix_use
+
+
 @pytest.mark.parametrize(
-    ("cure", "followed", "ignored"),
-    [(CURED, 1, 0), ("go test -run=it ./ledger", 0, 1)],
+    ("cure", "used", "not_used", "said"),
+    [
+        (CURED, 1, 0, "1 fix was given back at a failing command; 1 was then used"),
+        (
+            "go test -run=it ./ledger",
+            0,
+            1,
+            "1 fix was given back at a failing command; none is known to be used",
+        ),
+    ],
 )
-def test_a_fix_is_followed_if_its_session_then_used_the_same_cure(
-    complete, hook, bob_api, use, cure, followed, ignored
+def test_a_fix_is_used_if_its_session_then_did_the_same(
+    complete, hook, bob_api, use, fix_use, cure, used, not_used, said
 ):
     complete(bob_api, session_id="s1")
     hook(bob_api, **failed("s2"))
-    before = use()
+    before = fix_use()
 
     complete(bob_api, [bash(FAILED, ERROR), bash(cure)], session_id="s2")
 
-    assert (before.measured, before.followed, before.ignored) == (1, 0, 0)
-    after = use()
-    assert (after.followed, after.ignored) == (followed, ignored)
-    assert after.tokens_per_session == after.tokens > 0
+    assert before == FixUse(given=1)
+    assert before.rest == "Of 1 it is not known."
+    assert fix_use() == FixUse(1, used, not_used)
+    assert fix_use().sentence == said
+    assert use().tokens_per_session == use().tokens > 0
 
 
-def test_another_session_says_nothing_of_it(complete, hook, bob_api, use):
+def test_another_session_says_nothing_of_it(complete, hook, bob_api, fix_use):
     complete(bob_api, session_id="s1")
     hook(bob_api, **failed("s2"))
 
     complete(bob_api, session_id="s3")
 
-    assert (use().followed, use().ignored) == (0, 0)
+    assert fix_use() == FixUse(given=1)
 
 
-@pytest.mark.parametrize(
-    ("command", "followed", "ignored"), [("make lint", 1, 0), ("make", 0, 1)]
-)
-def test_a_rule_is_followed_if_the_next_task_runs_what_it_names(
-    complete, hook, bob_api, alice_api, project, use, command, followed, ignored
+def used_rules():
+    return Exposure.objects.exclude(used_as="").count()
+
+
+@pytest.mark.parametrize(("command", "used"), [("make lint", 1), ("make", 0)])
+def test_a_rule_is_used_if_the_next_task_runs_what_it_names(
+    complete, hook, bob_api, alice_api, project, command, used
 ):
     rule = {"project_id": str(project.pk), "category": "patterns"}
     rule["content"] = "Run `make lint` before each push."
@@ -68,11 +89,11 @@ def test_a_rule_is_followed_if_the_next_task_runs_what_it_names(
 
     complete(bob_api, [bash(command)], session_id="s1")
 
-    assert (use().followed, use().ignored) == (followed, ignored)
+    assert used_rules() == used
 
 
 @pytest.mark.parametrize(
-    ("commands", "followed"),
+    ("commands", "used"),
     [
         (["./report.sh --by region"], 0),
         (["./report.sh --by region", "./report.sh --group-by region"], 0),
@@ -80,8 +101,8 @@ def test_a_rule_is_followed_if_the_next_task_runs_what_it_names(
         (["cd tools && ./report.sh --group-by=region"], 1),
     ],
 )
-def test_a_rule_about_an_option_is_followed_by_that_option_alone(
-    complete, hook, bob_api, alice_api, project, use, commands, followed
+def test_a_rule_about_an_option_is_used_by_that_option_alone(
+    complete, hook, bob_api, alice_api, project, commands, used
 ):
     rule = {"project_id": str(project.pk), "category": "patterns"}
     rule["content"] = "When running `./report.sh`, use `--group-by` instead of `--by`."
@@ -91,7 +112,7 @@ def test_a_rule_about_an_option_is_followed_by_that_option_alone(
 
     complete(bob_api, [bash(command) for command in commands], session_id="s1")
 
-    assert (use().followed, use().ignored) == (followed, 1 - followed)
+    assert used_rules() == used
 
 
 class TestMemories:
@@ -104,25 +125,20 @@ class TestMemories:
         return write.store(project, draft, alice).memory
 
     @pytest.mark.parametrize(
-        ("command", "used_as", "followed", "ignored"),
-        [("make wait", "command", 1, 0), ("make", "", 0, 1)],
+        ("command", "used_as"), [("make wait", "command"), ("make", "")]
     )
-    def test_it_is_followed_if_the_next_task_runs_what_it_names(
-        self, memory, complete, hook, bob_api, use, command, used_as, followed, ignored
+    def test_it_is_used_if_the_next_task_runs_what_it_names(
+        self, memory, complete, hook, bob_api, command, used_as
     ):
         hook(bob_api, **started("s1"))
-        before = use()
 
         run = complete(bob_api, [bash(command)], session_id="s1")
 
         exposure = MemoryExposure.objects.get(memory=memory)
         assert (str(exposure.run_id), exposure.used_as) == (run["run_id"], used_as)
-        assert (before.measured, before.followed, before.ignored) == (1, 0, 0)
-        after = use()
-        assert (after.measured, after.followed, after.ignored) == (1, followed, ignored)
 
     def test_the_use_of_a_memory_of_another_user_is_not_counted(
-        self, memory, complete, hook, bob_api, use, project, alice
+        self, memory, complete, hook, bob_api, project, alice
     ):
         hook(bob_api, **started("s1"))
         complete(bob_api, [bash("make wait")], session_id="s1")
@@ -131,7 +147,9 @@ class TestMemories:
         )
         bound = Caller(name="b", roles={project.pk: Role.VIEWER}, user_id="u2")
 
-        assert (use().followed, use(bound).followed) == (1, 0)
+        used = MemoryExposure.objects.exclude(used_as="")
+        seen = [used.visible_to(who).count() for who in (alice, bound)]
+        assert seen == [1, 0]
 
     def test_what_is_given_twice_is_credited_once(
         self, memory, complete, hook, bob_api
@@ -159,8 +177,9 @@ class TestMemories:
         assert exposures.count_use(memory).times_given == 1
 
 
-def test_charlie_counts_nothing(complete, hook, bob_api, use, charlie):
+def test_charlie_counts_nothing(complete, hook, bob_api, use, fix_use, charlie):
     complete(bob_api, session_id="s1")
     hook(bob_api, **failed("s2"))
 
     assert use(charlie) == NOTHING_PUSHED
+    assert fix_use(charlie) == FixUse()

@@ -1,0 +1,119 @@
+"""Count what a week brought: lessons, memories, and the fixes that were given back.
+
+Home and the weekly page say the same figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from common.admin.paginator import count_bounded, format_count
+from common.caller import Caller
+from common.ids import lowest_id_at
+from console.weeks import Week
+from mcp_server.hooks import push_use
+from mcp_server.hooks.push_use import NO_FIXES, FixUse
+from memories.models import Memory
+from playbook.models import PlaybookDelta
+from projects.models import Project
+
+Status = PlaybookDelta.DeltaStatus
+
+
+@dataclass(frozen=True)
+class WeekFigures:
+    """The lessons that tasks of the week taught, by what became of them so far.
+
+    `memories` counts those that were stored and are not deleted, and stops after 10,001.
+    """
+
+    live: int = 0
+    waiting: int = 0
+    others: int = 0
+    memories: int = 0
+    fixes: FixUse = NO_FIXES
+
+    @property
+    def lessons(self) -> int:
+        return self.live + self.waiting + self.others
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.lessons or self.memories or self.fixes.given)
+
+    @property
+    def lesson_sentence(self) -> str:
+        """Return a sentence without its first words and point, such as "1 lesson was …"."""
+        if not self.lessons:
+            return "no lesson was learned from a task"
+        ways = {
+            "live as a rule": self.live,
+            "waiting for a person": self.waiting,
+            "rejected or undone": self.others,
+        }
+        named = ", ".join(f"{count:,} {way}" for way, count in ways.items() if count)
+        noun = "lesson was" if self.lessons == 1 else "lessons were"
+        return f"{self.lessons:,} {noun} learned from tasks: {named}"
+
+    @property
+    def memory_sentence(self) -> str:
+        noun = "memory was" if self.memories == 1 else "memories were"
+        count = format_count(self.memories) if self.memories else "no"
+        return f"{count} {noun} stored"
+
+    @property
+    def headline(self) -> str:
+        """Return one sentence: the fixes that were given, or else what was stored."""
+        stored = f"{self.lesson_sentence}, and {self.memory_sentence}"
+        return f"This week {self.fixes.sentence if self.fixes.given else stored}."
+
+    @property
+    def sentences(self) -> list[str]:
+        said = [self.lesson_sentence, self.memory_sentence, self.fixes.sentence]
+        return [f"{each[:1].upper()}{each[1:]}." for each in said]
+
+
+NO_FIGURES = WeekFigures()
+
+
+def count(project: Project, week: Week, caller: Caller) -> WeekFigures:
+    live, waiting, others = _count_lessons(project, week, caller)
+    memories = Memory.objects.visible_to(caller).filter(
+        project=project,
+        pk__gte=lowest_id_at(week.start),
+        created_at__gte=week.start,
+        created_at__lt=week.end,
+        deleted_at=None,
+    )
+    return WeekFigures(
+        live,
+        waiting,
+        others,
+        memories=count_bounded(memories),
+        fixes=push_use.count_fixes(project, week.start, week.end, caller),
+    )
+
+
+def _count_lessons(
+    project: Project, week: Week, caller: Caller
+) -> tuple[int, int, int]:
+    """Count the rules that tasks proposed; what a gate refused is no lesson."""
+    proposed = (
+        PlaybookDelta.objects.visible_to(caller)
+        .filter(
+            project=project,
+            operation=PlaybookDelta.DeltaOperation.ADD,
+            pk__gte=lowest_id_at(week.start),
+            created_at__gte=week.start,
+            created_at__lt=week.end,
+        )
+        .exclude(producer=PlaybookDelta.Producer.HUMAN)
+        .exclude(Q(status=Status.REJECTED, reviewer=""))
+    )
+    rows = proposed.order_by().values_list("status").annotate(n=Count("pk"))
+    by_status = dict(rows)
+    live = sum(by_status.get(status, 0) for status in PlaybookDelta.IN_FORCE)
+    waiting = sum(by_status.get(status, 0) for status in (Status.PENDING, Status.STALE))
+    return live, waiting, sum(by_status.values()) - live - waiting
