@@ -77,25 +77,25 @@ class WeekSummary:
 
     @property
     def is_empty(self) -> bool:
-        is_unused = not self.use and not self.pushes.lines and self.figures.is_empty
+        is_unused = not self.uses and not self.pushes.lines and self.figures.is_empty
         return is_unused and not any(self.counts.values())
 
     @property
-    def use(self) -> str:
-        """Sentences about what agents were given; "" if they were given nothing."""
+    def uses(self) -> list[str]:
+        """Sentences about what agents were given; none if they were given nothing."""
         texts = (
             describe_use("rule", self.given),
             describe_use("memory", self.given_memories),
         )
-        return " ".join(filter(None, texts))
+        return list(filter(None, texts))
 
     @property
     def sentences(self) -> list[str]:
         """Say what the week brought, one kind after the other."""
-        rest = self.figures.fixes.rest
+        lessons, memories, fixes = self.figures.sentences
+        fixes = f"{fixes} {self.figures.fixes.rest}".rstrip()
         pushed = self.pushes.sentence if self.pushes.lines else ""
-        said = [*self.figures.sentences, rest, self.use, pushed]
-        return list(filter(None, said))
+        return list(filter(None, [lessons, memories, fixes, *self.uses, pushed]))
 
 
 def describe_use(what: str, given: Mapping[str, int]) -> str:

@@ -53,9 +53,10 @@ class FixUse:
         unknown = self.given - self.used - self.not_used
         parts = []
         if self.not_used:
-            parts.append(f"For {self.not_used:,} the session tried something else.")
+            fixes = _count(self.not_used, "fix", "fixes")
+            parts.append(f"Instead of {fixes} the session tried something else.")
         if unknown:
-            parts.append(f"Of {unknown:,} it is not known.")
+            parts.append(f"Of {_count(unknown, 'fix', 'fixes')} the use is not known.")
         return " ".join(parts)
 
 

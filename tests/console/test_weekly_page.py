@@ -74,12 +74,12 @@ class TestUse:
 
         found = this_week(project, alice)
 
-        assert found.use == (
+        assert found.uses == [
             "Agents were given a rule 3 times; 2 were used: 2 because the task touched a "
             "file that it names."
-        )
+        ]
         text = week_markdown.render_markdown(found, "alpha", str)
-        assert f"- {week_markdown.escape_text(found.use)}" in text
+        assert f"- {week_markdown.escape_text(found.uses[0])}" in text
 
     def test_the_page_says_what_hooks_pushed(self, owner, project):
         given = {"project": project, "key_id": uuid7(), "session": "s1"}

@@ -59,7 +59,7 @@ def test_a_fix_is_used_if_its_session_then_did_the_same(
     complete(bob_api, [bash(FAILED, ERROR), bash(cure)], session_id="s2")
 
     assert before == FixUse(given=1)
-    assert before.rest == "Of 1 it is not known."
+    assert before.rest == "Of 1 fix the use is not known."
     assert fix_use() == FixUse(1, used, not_used)
     assert fix_use().sentence == said
     assert use().tokens_per_session == use().tokens > 0
