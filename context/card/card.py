@@ -13,6 +13,7 @@ from context.card import (
     corrections,
     failures,
     known_commands,
+    missed_faults,
     work,
     wrong_lines,
 )
@@ -55,7 +56,8 @@ def make(project: Project, caller: Caller) -> ProjectCard:
     """Return the card of what the caller may see.
 
     What the repository says wrongly stands first, then what failed again and its cure, then
-    commands that the repository does not name, then where work happens.
+    checks that find what others miss, commands that the repository does not name, and where
+    work happens.
     """
     caller.require(Role.VIEWER, project.pk)
     rows = card_rows.read(project, caller)
@@ -64,6 +66,7 @@ def make(project: Project, caller: Caller) -> ProjectCard:
     candidates = [
         *wrong_lines.write(corrections.decide(project, wrong, rows.lines, caller)),
         *failures.find(project, rows.repairs, caller),
+        *missed_faults.write(missed_faults.find(rows.commands)),
         *known_commands.write(known, known_commands.name_patterns(rows)),
         *work.write(rows.uses),
     ]

@@ -75,6 +75,60 @@ class TestCommands:
         assert sorted(lines) == ["# Shop", "Run `make lint`."]
 
 
+class TestMissedFaults:
+    FAULT = "--- FAIL: TestCheckout\nFAIL\texample.org/shop/it\t0.4s\nexit status 1"
+
+    @pytest.fixture
+    def check(self, complete, bob_api):
+        def check(*, unit="ok", whole="ok"):
+            complete(
+                bob_api,
+                bash("make test", unit, **({} if unit == "ok" else {"status": "error"})),
+                bash("make test-integration", whole, **({} if whole == "ok" else {"status": "error"})),
+            )  # fmt: skip
+
+        return check
+
+    def test_a_check_that_found_what_another_did_not_is_said(
+        self, check, card, bob_api
+    ):
+        check()
+        for _ in range(3):
+            check(whole=self.FAULT)
+
+        lines = card(bob_api).json()["lines"]
+
+        line = next(x for x in lines if "did not" in x["text"])
+        assert line["text"].startswith('- test: "make test-integration" found what "make test" did not (3 sessions')  # fmt: skip
+
+    def test_one_that_fails_as_often_the_other_way_round_is_not(
+        self, check, card, bob_api
+    ):
+        check()
+        for _ in range(3):
+            check(whole=self.FAULT)
+            check(unit=self.FAULT)
+
+        assert "did not" not in card(bob_api).json()["text"]
+
+    def test_one_that_never_worked_is_not(self, check, card, bob_api):
+        for _ in range(3):
+            check(whole=self.FAULT)
+
+        assert "did not" not in card(bob_api).json()["text"]
+
+    def test_a_single_test_that_fails_first_is_not(self, complete, card, bob_api):
+        for name in "ABC":
+            complete(
+                bob_api,
+                bash(f"go test -run Test{name} ./pay", self.FAULT, status="error"),
+                bash("go test"),
+                bash(f"go test -run Test{name} ./pay"),
+            )
+
+        assert "did not" not in card(bob_api).json()["text"]
+
+
 class TestFailures:
     def test_what_failed_in_two_sessions_stands_there_with_its_cure(
         self, complete, card, bob_api
