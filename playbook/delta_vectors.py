@@ -14,13 +14,13 @@ from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector
 from jobs import queue, runner
 from playbook.models import DeltaVector, PlaybookDelta
+from playbook.queries import REFUSED_BY_PERSON
 
 Status = PlaybookDelta.DeltaStatus
 LESSON_OPERATIONS = (
     PlaybookDelta.DeltaOperation.ADD,
     PlaybookDelta.DeltaOperation.UPDATE,
 )
-REFUSED_BY_PERSON = Q(status=Status.REJECTED) & ~Q(reviewer="")
 KNOWN_LESSONS = REFUSED_BY_PERSON | Q(status=Status.PENDING)
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import models
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 
 from common.caller import Caller
 from memories.models import Memory
@@ -23,6 +25,9 @@ QUOTE_COUNT = models.Func(
     "evidence", function="jsonb_array_length", output_field=models.IntegerField()
 )
 WAITING_STATUSES = ["pending", "stale"]
+RETIRED = ["deprecated", "deleted"]
+# What becomes of a lesson: a new rule, new words of a rule, or a vote for one that says it.
+STATES_LESSON = ["add", "update", "vote"]
 UNDECIDED = models.Q(status__in=WAITING_STATUSES)
 # Sources of feedback other than the agent itself.
 TRUSTED_SOURCES = ["test", "environment", "human"]
@@ -35,6 +40,8 @@ CASTS_DOUBT = models.Q(payload__has_key="doubt")
 # Rejections without those that only repeat an earlier rejection. The earlier one counts
 # its repeats.
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
+# A person, and not a gate, refused it.
+REFUSED_BY_PERSON = models.Q(status="rejected") & ~models.Q(reviewer="")
 # Changes that set only counters and supports.
 USE_CHANGES = models.Q(action__in=["vote", "support"])
 
@@ -52,7 +59,7 @@ class EntryQuerySet(ProjectScopedQuerySet[Any]):
 
     def inactive(self) -> Self:
         """Deprecated and deleted entries, without superseded entries."""
-        return self.filter(status__in=["deprecated", "deleted"])
+        return self.filter(status__in=RETIRED)
 
     def light(self) -> Self:
         """Defer the columns that only search reads."""
@@ -90,6 +97,27 @@ class DeltaQuerySet(MemoryScopedQuerySet[Any]):
         A stale delta needs a rebase.
         """
         return self.filter(UNDECIDED)
+
+    def of_withdrawn_lessons(self) -> Self:
+        """Lessons that people do not want to be followed.
+
+        A person rejected the lesson, or the one that it repeats; its change was undone; or
+        its rule is retired.
+        """
+        repeated = self.model.objects.filter(
+            REFUSED_BY_PERSON,
+            pk=Cast(
+                KeyTextTransform("repeats", models.OuterRef("payload")),
+                models.UUIDField(),
+            ),
+        )
+        return self.filter(
+            REFUSED_BY_PERSON
+            | models.Q(models.Exists(repeated), status="rejected")
+            | models.Q(status="reverted")
+            | models.Q(entry__status__in=RETIRED),
+            operation__in=STATES_LESSON,
+        )
 
     def first_rejections(self) -> Self:
         return self.filter(REFUSED_ONCE)

@@ -71,7 +71,10 @@ def _states(content: str, row: ObservedRepair) -> bool:
 
     They are what was added, or else what was left out. An edit is its new code.
     """
-    words = row.seen["added"] or row.seen["removed"] or [row.seen["worked"]]
+    removed = row.seen["removed"]
+    # What is left out with an option is its value.
+    left_out = [word for word in removed if word.startswith("-")] or removed
+    words = row.seen["added"] or left_out or [row.seen["worked"]]
     return all(_stands_in(_name(word), content) for word in words)
 
 

@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from django.db.models import QuerySet
 
 from access.models import ApiKey
-from ace.fixes import choice, fix_text, fix_words, live_rule, record, silence
+from ace.fixes import (
+    choice,
+    cure_decisions,
+    fix_text,
+    fix_words,
+    live_rule,
+    record,
+    silence,
+)
 from ace.fixes.choice import ChosenCure
 from ace.fixes.fix_words import FixWords
 from ace.fixes.silence import Silence
@@ -185,10 +193,15 @@ def _of_signature(
     entry, trusted = live_rule.find(project, cure, caller)
     vouched = mine or trusted
     words = fix_words.choose(cure, trusted=vouched)
+    reason = silence.find_reason(project, cure, words, is_vouched_for=bool(vouched))
+    if reason is None and entry is None:
+        repairs = [row for row in rows if row.cure == cure.newest.cure]
+        decisions = cure_decisions.read(project, repairs, caller)
+        reason = Silence.WITHDRAWN if decisions.are_against else None
     return KnownFix(
         cure=cure,
         words=words,
         is_own=bool(mine),
         entry=entry,
-        silence=silence.find_reason(project, cure, words, is_vouched_for=bool(vouched)),
+        silence=reason,
     )

@@ -24,6 +24,7 @@ class Silence(StrEnum):
     SECRET = "it may have a secret"
     UNSAFE = "its words fail the danger gate"
     FILE_GONE = "it names a file that is gone"
+    WITHDRAWN = "its lesson was rejected, or its rule is retired"
 
 
 def find_reason(

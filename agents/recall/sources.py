@@ -15,7 +15,7 @@ from agents.tiers.facts import FACT
 from agents.tiers.tier_search import TierQuery, find_in_scopes, scopes_of
 from common.caller import Caller
 from common.text import question_focus
-from context import task_rules
+from context import followed_lessons, task_rules
 from context.digest import assemble
 from conversations.agent_memory import preamble, snapshots
 from conversations.invocations import record
@@ -95,7 +95,8 @@ def read_facts(query: RecallQuery) -> list[MemoryHit]:
 def read_episodes(query: RecallQuery) -> list[MemoryHit]:
     top_k = query.project.options.agents.episode_retrieval_top_k
     asked = TierQuery(query.question_and_state, top_k=top_k, vector=query.of_both)
-    return _read_tier(query, asked, EPISODE)
+    hits = _read_tier(query, asked, EPISODE)
+    return followed_lessons.choose_of_hits(hits, query.caller)
 
 
 def _read_tier(query: RecallQuery, asked: TierQuery, kind: str) -> list[MemoryHit]:

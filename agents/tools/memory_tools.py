@@ -18,6 +18,7 @@ from agents.tools.tool import ToolArgument, ToolContext, ToolFailure
 from common import errors
 from common.db import write
 from common.text.quote import visible_text
+from context import followed_lessons
 from memories.read.search import MemoryHit
 
 NO_FACTS = "No facts found."
@@ -74,6 +75,7 @@ def _recall_episodes(arguments: dict[str, Any], context: ToolContext) -> str:
         top_k=context.project.options.agents.episode_retrieval_top_k,
         session=context.session,
     )
+    hits = followed_lessons.choose_of_hits(hits, context.caller)
     return _give(hits, "episodes", context) or NO_EPISODES
 
 

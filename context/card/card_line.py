@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Literal
 
+from ace.fixes.cure_decisions import NO_DECISIONS, CureDecisions
 from common.text.quote import json_string
 
 Section = Literal["wrong", "failure", "command", "work"]
@@ -16,7 +17,8 @@ MAX_WORDS = 110  # characters of a command, a path or code
 class CardLine:
     """A line with its evidence: in how many sessions it was seen, and when last.
 
-    `subject` is what the line is about, such as a command; the text quotes it.
+    `subject` is what the line is about, such as a command; the text quotes it. `decisions` are
+    about the lessons that say the same.
     """
 
     section: Section
@@ -24,6 +26,7 @@ class CardLine:
     subject: str
     sessions: int
     last_on: dt.date | None = None
+    decisions: CureDecisions = NO_DECISIONS
 
 
 def quote(words: str) -> str:

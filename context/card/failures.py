@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ace.fixes import choice, fix_words, lookup, silence
+from ace.fixes import choice, cure_decisions, fix_words, lookup, silence
 from ace.fixes.choice import ChosenCure
 from ace.fixes.fix_words import FixWords
 from ace.models import ObservedRepair
@@ -30,12 +30,22 @@ _EDITS = {
 def find(
     project: Project, rows: Iterable[ObservedRepair], caller: Caller
 ) -> list[CardLine]:
-    """Return a line for each failure with a cure that two sessions showed, the worst first."""
+    """Return a line for each failure with a cure that two sessions showed, the worst first.
+
+    A cure whose lesson was withdrawn has none.
+    """
     own_keys = lookup.own_keys(caller)
     lines: list[CardLine] = []
-    for name, repairs in _groups(rows):
+    groups = list(_groups(rows))
+    decisions = cure_decisions.read(
+        project, (row for _, repairs in groups for row in repairs), caller
+    )
+    for name, repairs in groups:
         cure = choice.choose(FailureSignature(name, ""), repairs)
         if cure is None or cure.has_failed_lately:
+            continue
+        known = decisions.of(cure.repairs)
+        if known.are_against:
             continue
         own = [
             row
@@ -49,7 +59,7 @@ def find(
             last = repairs[0].created_at.date()
             shown = name.removeprefix(f"{words.kind} ")[:MAX_NAME]
             text = f"- {words.kind} {quote(shown)}: {said} {count(sessions, last)}"
-            lines.append(CardLine("failure", text, name, sessions, last))
+            lines.append(CardLine("failure", text, name, sessions, last, known))
         if len(lines) == MAX_LINES:
             break
     return lines

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 
 from common.caller import Caller, Role
-from context import selection
+from context import followed_lessons, selection
 from context.digest import digest_configs, digest_lines, digest_sources
 from context.digest.digest_options import KINDS, DigestOptions
 from context.digest.digest_sources import DigestCandidate
@@ -115,7 +115,7 @@ def for_agent(
             behind=behind,
             notes=(*off_notes, *sources.notes),
         )
-    choice = _choose(sources.candidates, options)
+    choice = _choose(sources.candidates, options, caller)
     return Digest(
         text=_text(choice.selection, options),
         included=choice.included,
@@ -149,7 +149,7 @@ def included_for_agent(
     kept = _scopes_with_memory(project, scopes)
     rows = readable(project, caller, options, agent_id, kept)
     sources = digest_sources.gather(project, rows, options, query)
-    return _choose(sources.candidates, options).included, sources.notes
+    return _choose(sources.candidates, options, caller).included, sources.notes
 
 
 def _scopes_with_memory(project: Project, scopes: Sequence[Scope]) -> list[Scope]:
@@ -167,10 +167,12 @@ class DigestChoice:
     omitted: list[OmittedMemory]
 
 
-def _choose(found: Sequence[DigestCandidate], options: DigestOptions) -> DigestChoice:
+def _choose(
+    found: Sequence[DigestCandidate], options: DigestOptions, caller: Caller
+) -> DigestChoice:
     kinds = _kinds(found)
     candidates = [one for one in found if one.id in kinds]
-    memories = LazyMemories([one.id for one in candidates])
+    memories = LazyMemories([one.id for one in candidates], caller)
     chosen = selection.select(
         (_line(one, kinds[one.id], memories) for one in candidates),
         total=options.budgets.total.budget,
@@ -242,15 +244,16 @@ def _kinds(candidates: Sequence[DigestCandidate]) -> dict[uuid.UUID, str]:
 
 
 class LazyMemories:
-    """Memories by id, read in batches in the order of the given ids.
+    """Memories by id with the lessons to follow, read in batches in the order of the given ids.
 
     A batch is read when one of its memories is needed; most batches are never read.
     """
 
     AT_ONCE = 32
 
-    def __init__(self, ids: Sequence[uuid.UUID]) -> None:
+    def __init__(self, ids: Sequence[uuid.UUID], caller: Caller) -> None:
         self._ids = ids
+        self._caller = caller
         self._places = {pk: place for place, pk in enumerate(ids)}
         self._found: dict[uuid.UUID, Memory] = {}
 
@@ -258,7 +261,9 @@ class LazyMemories:
         if pk not in self._found:
             start = self._places[pk] // self.AT_ONCE * self.AT_ONCE
             rows = Memory.objects.only(*digest_lines.COLUMNS)
-            self._found |= rows.in_bulk(self._ids[start : start + self.AT_ONCE])
+            found = rows.in_bulk(self._ids[start : start + self.AT_ONCE])
+            memories = followed_lessons.choose(found.values(), self._caller)
+            self._found |= {memory.pk: memory for memory in memories}
         return self._found[pk]
 
 

@@ -21,8 +21,10 @@ ORIGINS = (
 
 # Kinds of memories whose lines show how sure the writer was.
 WITH_CONFIDENCE = (Memory.Kind.FACT, Memory.Kind.PROCEDURE)
-# The columns of a memory that its line uses.
+# The columns of a memory that its line uses, and by which its lessons are looked up.
 COLUMNS = (
+    "project",
+    "lessons",
     "kind",
     "sensitivity",
     "title",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from django.db.models import Q
 
 from ace.models import AceRun
 from common.caller import Caller
-from context import memory_lines
+from context import followed_lessons, memory_lines
 from context.memory_lines import MemoryLine
 from mcp_server.hooks import branch_files
 from mcp_server.hooks.branch_files import BranchFiles
@@ -32,10 +33,14 @@ def find_newest(
     *,
     session: str,
     said: Sequence[str],
+    rules: Collection[uuid.UUID] = (),
+    lessons: Collection[str] = (),
 ) -> list[GivenLine]:
     """Return the newest memories that teach something which `said` does not say.
 
-    An episode teaches by its lessons. What the session did itself is left out.
+    `rules` are given too, and so are the lessons with the hashes `lessons`.
+    An episode teaches by its lessons, but for those that people withdrew. What the session
+    did itself is left out.
     """
     own = scopes.read_too(None, project, caller)
     rows = readable_rows(
@@ -43,8 +48,15 @@ def find_newest(
     )
     teaching = ~Q(kind=Memory.Kind.EPISODE) | ~Q(lessons="")
     newest = rows.filter(teaching).order_by("-pk").in_full()[:MAX_LESSONS]
-    lines = memory_lines.build(leave_out_own(newest, session), said)
+    memories = followed_lessons.choose(
+        leave_out_own(newest, session), caller, rules=rules, said=lessons
+    )
+    lines = memory_lines.build(filter(_teaches, memories), said)
     return write([line for line in lines if line.happened], files)
+
+
+def _teaches(memory: Memory) -> bool:
+    return memory.kind != Memory.Kind.EPISODE or bool(memory.lessons)
 
 
 def leave_out_own(memories: Iterable[Memory], session: str) -> list[Memory]:

@@ -16,17 +16,14 @@ from common.caller import Caller
 from common.text.contradiction import disagreement
 from memories.models import Memory
 from memories.queries import as_visible_as
-from playbook.delta_vectors import (
-    KNOWN_LESSONS,
-    LESSON_OPERATIONS,
-    REFUSED_BY_PERSON,
-)
+from playbook.delta_vectors import KNOWN_LESSONS, LESSON_OPERATIONS
 from playbook.entries import matches
 from playbook.entries.neighbours import MAX_NEIGHBOURS, MERGE_COSINE
 from playbook.models import PlaybookDelta
 from playbook.proposals import witnesses
 from playbook.proposals.policy import Decision
 from playbook.proposals.proposed_change import Operation, PreparedProposal, Proposal
+from playbook.queries import REFUSED_BY_PERSON
 from projects.models import Project
 from search import semantic
 

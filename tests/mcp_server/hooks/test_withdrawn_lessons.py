@@ -1,0 +1,141 @@
+"""A lesson that a person rejected is given to no agent, and its memory stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace import run as runs
+from ace.episode import EpisodeSource
+from agents.recall import memory_items, sources
+from agents.recall.sources import RecallQuery
+from context.digest import assemble
+from memories.models import Memory
+from playbook.models import PlaybookDelta
+from tests.ace.conftest import TASK
+from tests.ace.fixes.conftest import bash
+from tests.mcp_server.hooks.conftest import failed, started, text_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GOAL = TASK["goal"]
+WRONG, ERROR = "git log --onelin", "fatal: unrecognized argument: --onelin"
+CALLS = [bash(WRONG, ERROR, status="error"), bash("git log --oneline", "abc")]
+FIX = '"--oneline" instead of "--onelin"'
+
+
+@pytest.fixture
+def episode(project, bob):
+    """Finish a task as an episode, in one of Bob's sessions."""
+
+    def episode(session="s1", **changed):
+        request = {**TASK, "session_id": session, **changed}
+        run = runs.complete(project, request, bob, source=EpisodeSource())
+        return Memory.objects.get(pk=run.memory_id)
+
+    return episode
+
+
+@pytest.fixture
+def decide(alice_api):
+    """Decide about the first lesson that was proposed."""
+
+    def decide(action, **more):
+        delta = PlaybookDelta.objects.filter(operation="add").order_by("pk").first()
+        url = f"/api/v1/playbook/deltas/{delta.pk}/{action}"
+        answer = alice_api.post(url, more)
+        assert answer.status_code == 200, answer.content
+        delta.refresh_from_db()
+        return delta
+
+    return decide
+
+
+@pytest.fixture
+def doors(alice, alice_api, project, hook):
+    """Return what each door gives an agent who is to push a branch."""
+
+    def doors(session):
+        body = {"project_id": str(project.pk), "task_description": GOAL}
+        prompt = {"hook_event_name": "UserPromptSubmit", "session_id": session}
+        query = RecallQuery.begin(
+            project, alice, question=GOAL, state="", user_id="", session=None
+        )
+        recalled = map(memory_items.item_of_episode, sources.read_episodes(query))
+        keyword = {"keyword": {"enabled": True, "limit": 9}}
+        digest = assemble.for_agent(project, alice, query=GOAL, overrides=keyword)
+        return {
+            "start": text_of(hook(alice_api, **started(session))),
+            "prompt": text_of(hook(alice_api, **prompt, prompt=GOAL)),
+            "task": alice_api.post("/api/v1/context/task", body).json()["text"],
+            "digest": digest.text,
+            "invocation": "".join(item.text for item in recalled),
+        }
+
+    return doors
+
+
+def which(doors, words):
+    return {name for name, text in doors.items() if words in text}
+
+
+def test_rejected_it_is_given_by_no_door_and_reopened_it_is_again(
+    episode, decide, doors, alice_api, project
+):
+    memory = episode()
+    words = memory.lessons.split(":")[0]
+    before = which(doors("s2"), words)
+
+    decide("reject", reason="One off.")
+    after = doors("s3")
+
+    assert {"start", "task", "digest", "invocation"} <= before
+    assert which(after, words) == set()
+    assert str(memory.pk) not in after["start"]
+    memory.refresh_from_db()
+    assert words in memory.lessons
+    search = {"project_id": str(project.pk), "query": "upstream branch"}
+    hits = alice_api.post("/api/v1/search", search)
+    assert str(memory.pk) in hits.content.decode()
+
+    decide("reopen")
+
+    assert which(doors("s4"), words) == before
+
+
+def test_what_only_repeats_it_in_another_task_is_rejected_with_it(
+    episode, decide, doors
+):
+    episode()
+    again = episode("s2", goal=f"{GOAL} again")
+    assert again.lessons
+
+    decide("reject", reason="One off.")
+
+    assert which(doors("s3"), again.lessons.split(":")[0]) == set()
+
+
+def test_an_undone_rule_takes_its_lesson_along(episode, decide, doors):
+    words = episode().lessons.split(":")[0]
+    entry = decide("accept", note="Yes.").entry
+    assert words in entry.content
+
+    decide("undo", reason="Not here.")
+
+    assert which(doors("s3"), words) == set()
+
+
+def test_one_rejection_ends_the_fix_at_the_failing_call(
+    complete, decide, hook, bob_api
+):
+    for session in ("s1", "s2"):
+        complete(bob_api, CALLS, session_id=session)
+    assert FIX in text_of(hook(bob_api, **failed("s3", WRONG, ERROR)))
+    assert FIX in text_of(hook(bob_api, **started("s3")))
+
+    decide("reject", reason="One off.")
+
+    assert hook(bob_api, **failed("s4", WRONG, ERROR)) == {}
+    assert "--oneline" not in text_of(hook(bob_api, **started("s4")))
+
+    decide("reopen")
+
+    assert FIX in text_of(hook(bob_api, **failed("s5", WRONG, ERROR)))
