@@ -12,10 +12,11 @@ from typing import Any
 from benchmarks.datasets.session_failures.session_calls import RecordedSession
 from common.caller import Caller
 from context import task_context
+from context.headings import HEADINGS
 from projects.models import Project
 
 TASKS = 40
-_SECTION_OF = {heading: name for name, heading in task_context.HEADINGS.items()}
+_SECTION_OF = {heading: name for name, heading in HEADINGS.items()}
 
 
 @dataclass

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import uuid
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from common.caller import Caller, Role
@@ -71,6 +72,18 @@ def make(project: Project, caller: Caller) -> ProjectCard:
         *work.write(rows.uses),
     ]
     return ProjectCard(tuple(_fit(_safe(project, candidates))))
+
+
+def without_rules(
+    lines: Iterable[CardLine], rules: Collection[uuid.UUID]
+) -> list[CardLine]:
+    """Return the lines but those of a cure that one of these rules states."""
+    return [line for line in lines if not line.decisions.rules & set(rules)]
+
+
+def said_lessons(lines: Iterable[CardLine]) -> frozenset[str]:
+    """Return the hashes of the lessons that say what a line says."""
+    return frozenset().union(*(line.decisions.text_hashes for line in lines))
 
 
 def _safe(project: Project, lines: Iterable[CardLine]) -> Iterable[CardLine]:

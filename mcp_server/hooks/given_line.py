@@ -36,6 +36,11 @@ class GivenLine:
         return -(-self.size // tokens.BYTES_PER_TOKEN)
 
 
+def ids_of(lines: Iterable[GivenLine]) -> frozenset[uuid.UUID]:
+    """Return the ids that rules or memories are given by."""
+    return frozenset(uuid.UUID(line.subject) for line in lines)
+
+
 @dataclass(frozen=True)
 class Section:
     """Lines under a heading, of which at most `tokens` are given."""

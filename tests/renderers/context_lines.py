@@ -13,6 +13,7 @@ from context import memory_lines, selection, task_context
 from context.digest import digest_lines
 from context.files import file_lines
 from context.files.recommended_file import FileList, RecommendedFile
+from context.headings import HEADINGS
 from context.selection import Budget, CandidateLine
 from context.task_context import RelevantMemory
 from context.task_rules import RelevantRule
@@ -226,7 +227,7 @@ def task_items(text: str) -> list[Any]:
         return []
     opening, *lines = lines_of(text)
     assert opening == task_context.OPENING
-    headings = {*task_context.HEADINGS.values()}
+    headings = {*HEADINGS.values()}
     lines = [line for line in lines if line not in headings]
     at = next((n for n, x in enumerate(lines) if x.startswith("- [files]")), len(lines))
     end = next((n for n, x in enumerate(lines) if n > at and x[:2] == "- "), len(lines))

@@ -7,7 +7,7 @@ import pytest
 from ace.models import TaskCommand, TaskInstructions, TaskLookup
 from ace.rules import instruction_lines
 from common.caller import Role
-from context import task_context
+from context.headings import HEADINGS
 from inference import tokens
 from tests.context.card.task_calls import ROOT, bash, claude, read
 
@@ -256,7 +256,7 @@ class TestTaskContext:
         without = self.ask(bob_api, project)
 
         assert [line["subject"] for line in asked["card"]] == ["make lint"]
-        heading = task_context.HEADINGS["card"]
+        heading = HEADINGS["card"]
         assert asked["text"].splitlines()[1:3] == [heading, asked["card"][0]["text"]]
         assert without["card"] == [] and heading not in without["text"]
 

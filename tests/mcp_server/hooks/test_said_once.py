@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from ace import run as runs
+from ace.episode import EpisodeSource
 from context.memory_lines import EarlierTexts
 from memories.store import write
 from memories.store.drafts import Draft
+from playbook.models import PlaybookDelta
 from tests.ace.fixes.conftest import bash
 from tests.mcp_server.hooks.conftest import started, text_of
 
@@ -60,3 +65,29 @@ def test_the_same_failing_and_working_words_are_the_same(said, text, is_said):
     earlier.add(said)
 
     assert earlier.has(text) == is_said
+
+
+FLAG = "report.sh: unknown flag: --by"
+UNPASSED = [bash("./report.sh --by region", FLAG, status="error"), bash("./report.sh")]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_accepted", [False, True])
+def test_what_a_repair_taught_stands_once_at_a_start(
+    is_accepted, hook, alice_api, bob_api, bob, project
+):
+    bob = replace(bob, key_id=bob_api.key.pk)
+    for session in ("s1", "s2"):
+        request = {"agent_id": "a", "goal": f"Report {session}", "result": "Reported."}
+        request |= {"tool_usage": UNPASSED, "session_id": session}
+        runs.complete(project, request, bob, source=EpisodeSource())
+    if is_accepted:
+        delta = PlaybookDelta.objects.pending().get()
+        url = f"/api/v1/playbook/deltas/{delta.pk}/accept"
+        assert alice_api.post(url, {"note": "Yes."}).status_code == 200
+
+    text = text_of(hook(bob_api, **started("s9")))
+
+    [line] = [line for line in text.splitlines() if "--by" in line]
+    assert ("do not pass" in line) == is_accepted
+    assert ('leave out "--by region"' in line) != is_accepted
