@@ -80,8 +80,9 @@ def read(
 
 def _words(delta: PlaybookDelta) -> str:
     """Return the words of a lesson: once it is in force, those of its rule."""
-    is_in_force = delta.entry and delta.status in PlaybookDelta.IN_FORCE
-    return delta.entry.content if is_in_force else delta.content
+    if delta.entry and delta.status in PlaybookDelta.IN_FORCE:
+        return delta.entry.content
+    return delta.content
 
 
 def _live_rule(delta: PlaybookDelta) -> uuid.UUID | None:

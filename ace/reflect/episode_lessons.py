@@ -12,7 +12,7 @@ from memories.lifecycle import update
 from memories.models import Memory
 from memories.store import episode_text
 from memories.store.drafts import MAX_CONTENT, MAX_PART
-from playbook.proposals.proposed_change import Producer
+from playbook.proposals.proposed_change import WISH_SIGNATURE, Producer
 from playbook.rule_text import unsafe_phrases
 
 MAX_LESSONS = 10
@@ -23,13 +23,16 @@ def write_lessons(
 ) -> None:
     """Write the lessons into the run's episode; a second call changes nothing.
 
-    A lesson is left out if it would harm whoever follows it, or if a model drew it from the
-    words of a foreign text. A purged or deleted episode stays as it is.
+    A lesson is left out if it would harm whoever follows it, if a model drew it from the words
+    of a foreign text, or if it is a wish: that is for the person's own agents alone until
+    somebody accepts it. A purged or deleted episode stays as it is.
     """
     memory = run.memory and Memory.objects.filter(pk=run.memory.pk).first()
     if memory is None or memory.kind != Memory.Kind.EPISODE or memory.deleted_at:
         return
-    kept = [lesson["content"] for lesson in lessons if _is_safe(lesson)][:MAX_LESSONS]
+    kept = [lesson["content"] for lesson in lessons if _is_for_everybody(lesson)][
+        :MAX_LESSONS
+    ]
     text = clip("\n".join(kept), MAX_PART)
     if text and text != memory.lessons:
         whole = episode_text.compose(memory.goal, memory.steps, memory.outcome, text)
@@ -37,8 +40,10 @@ def write_lessons(
         update.update_memory(memory, changes, caller, None)
 
 
-def _is_safe(lesson: Mapping[str, Any]) -> bool:
+def _is_for_everybody(lesson: Mapping[str, Any]) -> bool:
     if lesson.get("foreign") and lesson["producer"] == Producer.MODEL:
+        return False
+    if lesson["signature"].startswith(WISH_SIGNATURE):
         return False
     columns = lesson["content"], lesson["condition"], lesson["action"]
     return not unsafe_phrases.find_phrases(unsafe_phrases.join_columns(*columns))

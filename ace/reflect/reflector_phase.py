@@ -16,6 +16,7 @@ from ace.reflect import (
     credit_exposures,
     episode_lessons,
     judged_votes,
+    lasting_wishes,
     lesson_requests,
     observations,
     repeated_wishes,
@@ -99,6 +100,7 @@ def _read_by_rules(
         task, run.project, entries=entries, cited_ids={entry.pk for entry in cited}
     )
     findings = observations.learn(run, task, findings)
+    findings = lasting_wishes.learn(task, findings)
     return repeated_wishes.learn(run, task, findings)
 
 

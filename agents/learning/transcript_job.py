@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from access.restored_caller import SenderRightsLost, caller_of, require_rights
 from ace.episode import EpisodeSource
+from ace.rules.feedback import lasting_requests
 from ace.rules.task import canonical_json
 from agents.learning import episode
 from common import errors
@@ -155,7 +156,8 @@ def _finished_tasks(
     session: Session, transcript: Transcript
 ) -> Iterator[LearnableTask]:
     """Yield the tasks after the last one that was learned from, without one that goes on."""
-    reader, last_seq = TaskReader(), transcript.learned_seq
+    reader = TaskReader(lasting_requests.is_in)
+    last_seq = transcript.learned_seq
     newer = (
         session.messages.light()
         .visible()
@@ -186,9 +188,12 @@ def _advance(job: runner.JobRun, transcript: Transcript, seq: int) -> bool:
 
 
 def _learn_task(session: Session, task: TranscriptTask, caller: Caller) -> bool:
-    """Report a task once; return whether it had an answered call, and so was reported."""
+    """Report a task once; return whether it had an answered call, and so was reported.
+
+    A prompt that only says how to work from now on is reported too.
+    """
     request = _request(session, task)
-    if not request["tool_usage"]:
+    if not (request["tool_usage"] or lasting_requests.is_in(request["goal"])):
         return False
     details = {
         "source": "transcript",

@@ -175,7 +175,7 @@ def remember(
 ) -> None:
     """Store a memory: what you tell it here, the next sessions of all agents are told.
 
-    Of your own words, only what you remember so, or accept as a proposal, is passed on.
+    Of what you tell an agent, only "from now on, ..." is passed on, to your own agents.
     """
     with open_client(project, as_json=as_json) as client:
         receipt = client.memories_create(

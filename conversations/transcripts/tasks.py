@@ -7,7 +7,7 @@ echoes of commands, thinking, and what this service itself gave to the agent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -72,10 +72,14 @@ class _OpenTask:
 
 
 class TaskReader:
-    """Collect the task of each prompt, from messages in their order."""
+    """Collect the task of each prompt, from messages in their order.
 
-    def __init__(self) -> None:
+    A prompt without a tool call is a task only if `teaches` says so of its words.
+    """
+
+    def __init__(self, teaches: Callable[[str], bool] | None = None) -> None:
         self._task: _OpenTask | None = None
+        self._teaches = teaches
 
     def add(self, message: ChatMessage) -> TranscriptTask | None:
         """Read a message; return the task that it ends, by being the next prompt."""
@@ -88,9 +92,12 @@ class TaskReader:
         return finished
 
     def finish(self) -> TranscriptTask | None:
-        """End the present task; one without a tool call taught nothing."""
+        """End the present task; one without a tool call mostly taught nothing."""
         task, self._task = self._task, None
-        return _close(task) if task and task.calls else None
+        if task is None:
+            return None
+        is_task = task.calls or (self._teaches and self._teaches(task.goal))
+        return _close(task) if is_task else None
 
 
 def _begin(prompt: str, message: ChatMessage) -> _OpenTask:

@@ -1,4 +1,7 @@
-"""What a person has told their own agents in two sessions, while it waits for a curator."""
+"""What a person has told their own agents to do from now on, while it waits for a curator.
+
+They have told it in two sessions, or said that it lasts.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from context.memory_lines import EarlierTexts
 from mcp_server.hooks.given_line import GivenLine
 from mcp_server.models import Push
 from playbook.models import PlaybookDelta
-from playbook.proposals.proposed_change import WISH_SIGNATURE
+from playbook.proposals.proposed_change import LASTING_SIGNATURE, WISH_SIGNATURE
 from playbook.rule_text import unsafe_phrases
 from projects.models import Project
 from projects.own_hosts import find_own_hosts
@@ -34,9 +37,9 @@ _EARLIER = re.compile(r"\bRun ([0-9a-f-]{36}) had it before\.\Z")
 def find(
     project: Project, caller: Caller, *, session: str, said: Iterable[str]
 ) -> list[GivenLine]:
-    """Return the waiting wishes of the caller's person, each as a quote with both dates.
+    """Return the waiting wishes of the caller's person, each as a quote with its dates.
 
-    The two sessions that told a wish have it already. A rejection ends a wish, and an
+    The sessions that told a wish have it already. A rejection ends a wish, and an
     accepted one is a rule. A wish that `said` says already is left out.
     """
     earlier = EarlierTexts()
@@ -50,10 +53,15 @@ def find(
     for delta in deltas:
         told = [runs[pk] for pk in _run_ids(delta) if pk in runs]
         sessions = {record.session_of(run) for run in told}
-        if len(sessions) > 1 and session not in sessions:
+        if len(sessions) >= _least_sessions(delta) and session not in sessions:
             days = sorted({timezone.localdate(run.created_at) for run in told})
             lines += _write(project, delta, days, earlier)
     return lines[:MAX_WISHES]
+
+
+def _least_sessions(delta: PlaybookDelta) -> int:
+    """Return in how many sessions a person must have told a wish: one, if it says it lasts."""
+    return 1 if delta.payload["signature"].startswith(LASTING_SIGNATURE) else 2
 
 
 def _own_runs(

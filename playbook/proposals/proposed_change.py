@@ -56,6 +56,8 @@ class Quote:
 # requests that a second session repeats (`ace.reflect.repeated_wishes`), and of lessons that
 # an agent writes about an observation (`playbook.proposals.observed_lesson`).
 FACT_SIGNATURE, WISH_SIGNATURE, OBSERVED_SIGNATURE = "fact|", "wish|", "observed|"
+# Of these requests, one that says by itself that it lasts (`ace.reflect.lasting_wishes`).
+LASTING_SIGNATURE = f"{WISH_SIGNATURE}lasting|"
 ADVICE_SIGNATURE = "advice|"
 PRINTED_SOURCES = frozenset({"test", "environment"})
 

@@ -17,6 +17,7 @@ from conversations.models import Session, Transcript
 from jobs import runner
 from jobs.models import Job
 from memories.models import Memory
+from playbook.models import PlaybookDelta
 from tests.conversations.transcripts.test_claude_code import WORK, call, line, result
 from tests.conversations.transcripts.test_route import (
     KEY,
@@ -381,3 +382,22 @@ def test_a_task_that_is_refused_for_a_while_is_learned_later(
     run_jobs()
 
     assert goals() == ["Fix the build"]
+
+
+def test_a_prompt_that_only_says_how_to_work_from_now_on_is_learned(api, run_jobs):
+    said = [
+        line(5, "user", "From now on, never write reports to the desktop."),
+        line(6, "assistant", "I shall."),
+        line(7, "user", "Thanks, that is all"),
+        line(8, "assistant", "Good."),
+    ]
+    api.sent(raw(WORK + said), final=True)
+
+    run_jobs()
+
+    assert goals() == ["Fix the build", said[0]["message"]["content"]]
+    [delta] = PlaybookDelta.objects.all()
+    assert (delta.content, delta.status) == (
+        "Never write reports to the desktop.",
+        "pending",
+    )

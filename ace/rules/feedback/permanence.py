@@ -42,6 +42,34 @@ _OF_A_MOMENT = re.compile(
     re.IGNORECASE,
 )
 
+# What holds whatever the task is. "Always" and "never" alone may be about the task's code, as
+# in "always fill in 100 %".
+_IN_PROJECT = (
+    r"(?:in|for|across) (?:this|our|the whole) (?:repo\w{0,10}|project|code ?base|team)"
+)
+_LASTS = re.compile(
+    r"^(?:(?:and|also|but|please|ok|okay),? ){0,3}"
+    r"(?:going forward|in (?:the |all )?future|for the future|remember (?:that|to)"
+    r"|(?:every ?time|each time|whenever) you)\b"
+    r"|^(?:(?:and|also|but|please),? ){0,3}(?:always|never|do not|don['\u2019]?t)\b[^\n]{0,400}"
+    r"\bin (?:the |all )?future[ .!]{0,5}$"
+    r"|\bfrom (?:now|here) on\b|\bgoing forward[ .!]{0,5}$"
+    r"|\bnever (?:ever )?again\b|\b(?:never|don['\u2019]?t ever) [^\n]{0,400}\bagain[ .!]{0,5}$"
+    rf"|\b(?:always|never|whenever|every ?time)\b[^\n]{{0,400}}\b{_IN_PROJECT}\b"
+    rf"|\b{_IN_PROJECT}\b[^\n]{{0,400}}\b(?:always|never|whenever|every ?time)\b",
+    re.IGNORECASE,
+)
+# "Add a test so that it never breaks again" is a task; "never mind" is none.
+_SERVES_TASK = re.compile(
+    r"\bso (?:that )?(?:we|you|it|they|this|that|the|i)\b|^never ?mind\b", re.IGNORECASE
+)
+
+
+def says_that_it_lasts(sentence: str) -> bool:
+    """Return whether a sentence says by itself that it holds after its task."""
+    text = sentences.clean(sentence).strip()
+    return bool(_LASTS.search(text)) and not _SERVES_TASK.search(text)
+
 
 def is_lasting(directive: Directive, *, is_about_call: bool) -> bool:
     """Return whether the sentence is a rule.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ace.rules.feedback import conversation, verbs
+from ace.rules.feedback import conversation, permanence, verbs
 from ace.rules.task import Task
 
 MAX_TEXT = 3_000
@@ -131,6 +131,9 @@ def find(task: Task) -> list[Wish]:
 def _of_text(task: Task, field: str) -> Iterator[Wish]:
     text = task.text(field)[:MAX_TEXT]
     for start, end in conversation.split(text):
+        # Such a sentence needs no second telling (`lasting_requests`).
+        if field == "goal" and permanence.says_that_it_lasts(text[start:end]):
+            continue
         # "Book a seat to Porto" is a task, and no wish about how to work.
         if field == "goal" and not _SPEAKS.match(text[start:end]):
             continue

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.utils import timezone
 
+from ace import run as runs
+from ace.episode import EpisodeSource
 from common.caller import Role
 from playbook.models import PlaybookDelta
 from tests.mcp_server.hooks.conftest import started, text_of
@@ -87,3 +91,48 @@ def test_a_dangerous_wish_is_not_said(told, hook, bob_api):
     PlaybookDelta.objects.update(evidence=evidence)
 
     assert "evil" not in text_of(hook(bob_api, **started("s3")))
+
+
+class TestSaidToLast:
+    """A sentence that says by itself that it lasts needs no second session."""
+
+    SENTENCE = "From now on, never write reports to the desktop."
+
+    @pytest.fixture
+    def told_once(self, project, bob, bob_api):
+        """Tell Bob's agent in one session, whose task is kept as an episode."""
+        bob = replace(bob, key_id=bob_api.key.pk)
+        request = {"agent_id": "a", "goal": self.SENTENCE, "result": "Understood."}
+        request |= {"tool_usage": [], "session_id": "s1"}
+        runs.complete(project, request, bob, source=EpisodeSource())
+        return PlaybookDelta.objects.get()
+
+    def test_the_same_person_gets_it_in_the_next_session(
+        self, told_once, hook, bob_api
+    ):
+        text = text_of(hook(bob_api, **started("s2")))
+
+        today = f"{timezone.localdate():%Y-%m-%d}"
+        assert told_once.status == PlaybookDelta.DeltaStatus.PENDING
+        assert told_once.content == "Never write reports to the desktop."
+        line = f'- asked on {today}: "{self.SENTENCE}"; waits in the inbox'
+        assert text.splitlines()[-3:-1] == ["You were asked:", line]
+        assert hook(bob_api, **started("s1")) == {}
+
+    def test_nobody_else_gets_it_until_it_is_accepted(
+        self, told_once, hook, client_of, project, alice_api
+    ):
+        other = client_of(project, role=Role.WRITER)
+        assert hook(other, **started("s2")) == {}
+        url = f"/api/v1/playbook/deltas/{told_once.pk}/accept"
+        assert alice_api.post(url, {"note": "Yes."}).status_code == 200
+
+        text = text_of(hook(other, **started("s3")))
+
+        assert '"Never write reports to the desktop."' in text
+
+    def test_one_rejection_ends_it(self, told_once, hook, bob_api, alice_api):
+        url = f"/api/v1/playbook/deltas/{told_once.pk}/reject"
+        assert alice_api.post(url, {"reason": "Not here."}).status_code == 200
+
+        assert hook(bob_api, **started("s2")) == {}
