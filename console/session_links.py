@@ -38,8 +38,12 @@ def session_link(session: Session) -> SafeString:
     return link(session_url(session.project_id, session.pk), short_text(session))
 
 
-def person_link(project_id: uuid.UUID, user_id: str) -> SafeString:
-    """Link to what is known about the user of a session."""
+def person_link(project_id: uuid.UUID, user_id: str, agent_id: str = "") -> SafeString:
+    """Link to what is known about the user of a session.
+
+    A session without a user is named by its agent, if `agent_id` says which.
+    """
     query = urlencode({"project": project_id, "user": user_id or "0"})
     url = f"{reverse('console:person')}?{query}"
-    return link(url, short_text(user_id or "anonymous", SHORT_LIMIT))
+    nobody = f"{agent_id} (agent)" if agent_id else "anonymous"
+    return link(url, short_text(user_id or nobody, SHORT_LIMIT))

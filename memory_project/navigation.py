@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from django.apps import apps
@@ -128,17 +129,31 @@ OWNER_PAGES = {"console:schedules"}
 COLLAPSED_GROUPS = {"Installation", "Tables"}
 
 
+# These lists open on the project that the console shows; the list leads to all projects.
+OF_SHOWN_PROJECT = {
+    "memories.memory",
+    "memories.possibleduplicate",
+    "playbook.playbookentry",
+    "playbook.playbookdelta",
+    "playbook.conflict",
+    "ace.acerun",
+}
+
+
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     badge = waiting_count.make_badge(caller_of(request), shown_project(request))
     badges = {"console:inbox": badge}
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
     groups: list[dict[str, Any]] = [{"items": [home]}]
+    project = _project_filter(request)
     for title, pages in PAGE_GROUPS:
         items = [
             {
                 "title": label,
                 "icon": icon,
-                "link": page_url(model, where),
+                "link": page_url(
+                    model, where, project if model in OF_SHOWN_PROJECT else ""
+                ),
                 "active": request.path.startswith(page_url(model)),
                 "badge": badges.get(model, ""),
                 "badge_variant": "warning",
@@ -159,10 +174,18 @@ def may_see(request: HttpRequest, model: str) -> bool:
     return registered is not None and registered.has_module_permission(request)
 
 
-def page_url(model: str, where: str = "") -> str:
+def _project_filter(request: HttpRequest) -> str:
+    """Return the part of a query string that filters by the project that is shown, if any."""
+    shown = shown_project(request)
+    may_see = shown and caller_of(request).may(Role.VIEWER, uuid.UUID(shown))
+    return f"project={shown}" if may_see else ""
+
+
+def page_url(model: str, *filters: str) -> str:
     name = f"admin:{model.replace('.', '_')}_changelist"
     url = reverse(model if ":" in model else name)
-    return f"{url}?{where}" if where else url
+    query = "&".join(filter(None, filters))
+    return f"{url}?{query}" if query else url
 
 
 def environment(request: HttpRequest) -> list[str]:

@@ -24,6 +24,7 @@ from unfold.views import ChangeList
 
 from common import errors
 from common.admin.actions import AdminAction
+from common.admin.filters import ProjectFilter
 from common.admin.pages import PagesAdmin
 from common.admin.paginator import BoundedPaginator
 from common.admin.panels import Panel, short_text
@@ -91,6 +92,20 @@ class RowsAdmin(PagesAdmin):
         if row is not None:
             self.set_project_name(request, row)
         return row
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Say above the list which project it is filtered by, with a link to all of them."""
+        own: dict[str, Any] = {}
+        if ProjectFilter in self.list_filter and (asked := request.GET.get("project")):
+            names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
+            others = request.GET.copy()
+            for name in ("project", "p"):
+                others.pop(name, None)
+            shown = next((n for pk, n in names.items() if str(pk) == asked), "unknown")
+            own = {"list_project": shown, "all_projects": f"?{others.urlencode()}"}
+        return super().changelist_view(request, own | (extra_context or {}))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
         return RowList
@@ -280,7 +295,8 @@ class RowsAdmin(PagesAdmin):
         text = plain_text.make_storable(text).strip()
         seen = request.POST.get("seen")
         if is_done := self.perform(request, action, row, text, seen=seen):
-            messages.success(request, f"{_short_name(row)}: {action.done_message}.")
+            name = _short_name(row).rstrip(".!?:;, ")
+            messages.success(request, f"{name}: {action.done_message}.")
         is_there = self.get_object(request, unquote(object_id)) is not None
         if is_there and not is_done:
             return self._render_refused(request, object_id, {action.name: text})

@@ -63,7 +63,7 @@ class RunsPage(ProjectPage):
         return [
             link(url, short_text(run)),
             run.get_status_display(),
-            person_link(self.project.pk, run.user_id),
+            person_link(self.project.pk, run.user_id, run.agent_id),
             short_text(run.agent_id, panels.SHORT_LIMIT),
             f"{run.iterations:,}",
             f"{run.prompt_tokens + run.answer_tokens:,}",

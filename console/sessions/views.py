@@ -124,7 +124,7 @@ def _session_row(session: Session) -> list[Any]:
     state = " (archived)" if session.is_archived else ""
     return [
         format_html("{}{}", session_link(session), state),
-        person_link(session.project_id, session.user_id),
+        person_link(session.project_id, session.user_id, session.agent_id),
         short_text(session.agent_id, panels.SHORT_LIMIT),
         f"{session.message_count:,}",
         f"{session.token_count:,}",
@@ -197,7 +197,9 @@ class SessionDetailPage(ProjectPage):
             session=self.session,
             heading=short_text(self.session),
             size=_size_of(self.session),
-            person=person_link(self.project.pk, self.session.user_id),
+            person=person_link(
+                self.project.pk, self.session.user_id, self.session.agent_id
+            ),
             section=section,
             tabs={name: self.url(show=name) for name in SECTIONS},
             record=list_urls.record("conversations_session", self.session.pk),

@@ -262,6 +262,11 @@ class MemoryAdmin(RowsAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).light()
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A deleted memory is read; it is restored before somebody edits it."""
+        is_deleted = obj is not None and obj.deleted_at is not None
+        return not is_deleted and super().has_change_permission(request, obj)
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         edits = self.has_change_permission(request, obj)
         text = ["title", "content" if edits else "content_display"]

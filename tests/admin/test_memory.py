@@ -14,6 +14,7 @@ from memories.models import MemoryExposure, MemoryFile
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
 from tests.admin.conftest import HOSTILE, MARK
+from tests.admin.test_actions import do
 
 pytestmark = pytest.mark.django_db
 
@@ -91,6 +92,23 @@ class TestLineage:
         html = page(curator, memory)
 
         assert str(theirs.pk) not in html[html.index("Lineage") :]
+
+
+class TestADeletedMemory:
+    def test_it_is_read_and_restored_but_not_edited(self, curator, stored):
+        memory = stored("Say the sales in thousands.")
+        assert 'name="_save"' in page(curator, memory)
+
+        said = do(curator, memory, "delete", "untrue")
+
+        assert said == ["Say the sales in thousands: deleted."]
+        html = page(curator, memory)
+        assert 'name="_save"' not in html
+        restore = reverse("admin:memories_memory_do", args=[memory.pk, "restore"])
+        assert restore in html
+        assert "Say the sales in thousands." in html
+        do(curator, memory, "restore")
+        assert 'name="_save"' in page(curator, memory)
 
 
 class TestFiles:

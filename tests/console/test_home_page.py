@@ -131,6 +131,25 @@ class TestThePage:
         badge = next(item["badge"] for item in items if item["title"] == "Review")
         assert badge == '<span data-count="waiting">1</span>'
 
+    def test_the_lists_of_the_sidebar_open_on_the_project_that_is_shown(
+        self, superuser, project, a_memory
+    ):
+        other = Project.objects.create(name="own", organization=project.organization)
+        a_memory()
+        link = f"{reverse('admin:memories_memory_changelist')}?project={other.pk}"
+        assert link not in page(superuser, project=project.pk).content.decode()
+
+        assert link in page(superuser, project=other.pk).content.decode()
+
+        answer = superuser.get(link)
+        assert answer.context["cl"].result_count == 0
+        html = answer.content.decode()
+        assert "Only the project" in html
+        assert '<a class="am-link" href="?">All projects</a>' in html
+        everything = superuser.get(reverse("admin:memories_memory_changelist"))
+        assert everything.context["cl"].result_count == 1
+        assert "Only the project" not in everything.content.decode()
+
     def test_the_demo_opens_alone_and_is_then_no_choice(self, superuser, project):
         project.name = "demo"
         project.save()

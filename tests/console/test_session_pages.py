@@ -89,6 +89,16 @@ class TestTheList:
             assert link_to(mine) in html
             assert link_to(other) not in html
 
+    def test_a_session_without_a_user_is_named_by_its_agent(
+        self, owner, project, a_session
+    ):
+        a_session(user="")
+
+        html = html_of(owner, LIST, project)
+
+        assert "coder (agent)" in html
+        assert "anonymous</bdi>" not in html
+
     def test_archived_sessions_are_shown_on_request(self, owner, project, a_session):
         session = a_session()
         owner.post(page_of(session), {"action": "archive"})
