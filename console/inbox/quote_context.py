@@ -11,6 +11,7 @@ from typing import Any
 from ace.models import AceRun
 from ace.run_texts import text_reader
 from common.caller import Caller
+from console.inbox import proposal_words
 from memories.models import Memory
 from playbook.models import PlaybookDelta
 from playbook.proposals import person_edits
@@ -34,6 +35,10 @@ class QuoteInContext:
     is_found: bool = False
     run: AceRun | None = None
     memory: Memory | None = None
+
+    @property
+    def field_words(self) -> str:
+        return proposal_words.describe_field(self.field)
 
 
 def find_quote(

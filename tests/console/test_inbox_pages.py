@@ -1007,6 +1007,7 @@ class TestOneCard:
         assert (
             f'It failed twice. <mark id="quote">{RULE}</mark> Then it passed.' in page
         )
+        assert "The result of the task</bdi>" in page
         url = reverse("console:inbox_quote", args=[delta.pk, 2])
         assert curator.get(url).status_code == 404
 
