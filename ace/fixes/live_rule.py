@@ -71,11 +71,14 @@ def _states(content: str, row: ObservedRepair) -> bool:
 
     They are what was added, or else what was left out. An edit is its new code.
     """
-    removed = row.seen["removed"]
-    # What is left out with an option is its value.
-    left_out = [word for word in removed if word.startswith("-")] or removed
-    words = row.seen["added"] or left_out or [row.seen["worked"]]
+    words = row.seen["added"] or _left_out(row) or [row.seen["worked"]]
     return all(_stands_in(_name(word), content) for word in words)
+
+
+def _left_out(row: ObservedRepair) -> list[str]:
+    """Return what a repair left out: options without their values, or else all words."""
+    removed: list[str] = row.seen["removed"]
+    return [word for word in removed if word.startswith("-")] or removed
 
 
 def _name(word: str) -> str:
