@@ -104,16 +104,19 @@ WEEKS = st.tuples(
 )
 
 
-def week_page(row: Any) -> str:
-    project, lessons, conflicts = row
+def week_of(row: Any) -> WeekSummary:
+    _, lessons, conflicts = row
     kinds = dict.fromkeys(week_markdown.TITLES, ())
-    summary = WeekSummary(
+    return WeekSummary(
         Week(date(2026, 3, 2)),
         {**kinds, week_summary.NEW: lessons},
         conflicts=conflicts,
     )
+
+
+def week_page(row: Any) -> str:
     return week_markdown.render_markdown(
-        summary, project, lambda path: f"https://memory.example{path}"
+        week_of(row), row[0], lambda path: f"https://memory.example{path}"
     )
 
 
@@ -156,7 +159,7 @@ def expected_week(row: Any) -> Any:
         lines.append((f"{lesson.label} {plain(lesson.text)}\n{plain(details)}", 1))
     lines += [(f"{plain(one.reason)} (open)", 1) for one in conflicts]
     heading = f"{plain(project)}: learned in 2026-W10"
-    return (heading, 0), len(lines), lines
+    return (heading, 0), len(week_of(row).sentences) + len(lines), lines
 
 
 # The audit log as CSV.
