@@ -965,7 +965,12 @@ class TestOneCard:
                 has_worked=run == taught,
                 person="p",
                 session=str(run.pk),
-                seen={"added": ["path"], "failed_call": 0, "fixed_call": 1},
+                seen={
+                    "added": ["path"],
+                    "removed": [],
+                    "failed_call": 0,
+                    "fixed_call": 1,
+                },
             )
         delta = waiting_deltas(RULE, run_id=taught.pk)
         quotes = [{"field": f"tool_usage.{n}.arguments", "quote": "x"} for n in (0, 1)]
