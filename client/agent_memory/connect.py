@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -214,13 +215,15 @@ def remove(removal: Removal) -> str:
 
 
 def _clear(entry: Connection, left: Connections) -> None:
-    """Write what is left without a connection and delete its state; keep nothing empty."""
+    """Write what is left without a connection and delete its state; keep nothing empty.
+
+    The key is revoked after this, so a hook that writes its state meanwhile stops nothing.
+    """
     if left == Connections():
         connections.file_of().unlink(missing_ok=True)
     else:
         connections.write(left)
     folder = entry.state_folder
-    if folder.exists():
-        shutil.rmtree(folder)
-        if not any(folder.parent.iterdir()):
-            folder.parent.rmdir()
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # the states of other connections are in it
+        folder.parent.rmdir()

@@ -472,6 +472,26 @@ class TestConnect:
         left = [each.name for each in (home / ".config/agent-memory").iterdir()]
         assert left == ["backups"]
 
+    def test_a_hook_that_writes_meanwhile_keeps_no_key_alive(
+        self, am, connected, monkeypatch
+    ):
+        [entry] = connections.read().entries
+        hook.keep_given_files(entry, ["prices.py"])
+        late = entry.state_folder / "late.json"
+        rmdir = os.rmdir
+
+        def write_and_remove(folder, **options):
+            late.touch()
+            rmdir(folder, **options)
+
+        monkeypatch.setattr(os, "rmdir", write_and_remove)
+
+        done = am("connect", "--remove", "--yes")
+
+        assert late.exists()
+        assert done.exit_code == 0, done.output
+        assert "/api/v1/keys/k1" in requests_of(connected, "DELETE")
+
     def test_a_folder_that_is_not_connected_is_named_in_full(self, am, repository):
         assert f"{repository} is not connected" in am("connect", "--remove").output
 
