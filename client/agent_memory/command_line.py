@@ -28,7 +28,7 @@ from agent_memory.connect import DEFAULT_SERVER, ConnectionWish
 from agent_memory.connections import Connection, NotPossible
 from agent_memory.errors import Unreachable, VersionWarning
 from agent_memory.harnesses import BY_NAME, Program
-from agent_memory.output import errors, report_errors, say
+from agent_memory.output import report_errors, say
 from agent_memory.own_command import spell
 from agent_memory.places import this_machine
 from agent_memory.scriptless import ProjectAddress
@@ -263,7 +263,7 @@ def _connect(
     if before and before.key_id and before.key != entry.key:
         reason = keys.revoke(before.server, before.key, before.key_id)
         if reason:
-            errors.print(f"The key before was not revoked: {reason}", markup=False)
+            say(f"The key before was not revoked: {reason}", is_error=True)
     _say_result(entry, wish, plan, as_json=review.is_json)
 
 
@@ -419,7 +419,7 @@ def _disconnect(removal: connecting.Removal, *, yes: bool, as_json: bool) -> Non
     say(f"Disconnected {removal.entry.project}.")
     _say_what_stays(removal.entry)
     if reason:
-        errors.print(f"Its key was not revoked: {reason}", markup=False)
+        say(f"Its key was not revoked: {reason}", is_error=True)
 
 
 @app.command(name="doctor")
@@ -485,7 +485,7 @@ def run_backfill(
             f"{result['messages']} messages, {result['tasks']} tasks; learning goes on in the server."
         )
         for path, reason in result["failed"].items():
-            errors.print(f"{path}: {reason}", markup=False)
+            say(f"{path}: {reason}", is_error=True)
     if result["failed"]:
         raise typer.Exit(output.FAILED)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +25,38 @@ NOT_POSSIBLE = 4
 FAULTS_FOUND = 5
 
 INDENT = "  "
-
-console = Console(highlight=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+TAB = 4  # columns
 
 
-def say(text: str) -> None:
-    console.print(text, markup=False)
+def make_console(*, is_stderr: bool = False) -> Console:
+    """Return a console that reads no marks and no names of emoji in what it prints."""
+    return Console(
+        stderr=is_stderr,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+        # Rich prints nothing where COLUMNS is 0, which means that it is not known.
+        width=shutil.get_terminal_size().columns,
+    )
+
+
+console = make_console()
+errors = make_console(is_stderr=True)
+
+
+def say(text: str, *, is_error: bool = False) -> None:
+    for line in text.split("\n"):
+        typer.echo(_clean(line), err=is_error)
+
+
+def _clean(line: str) -> str:
+    """Put a space for any white space, and drop what else is not printable.
+
+    That would move the cursor or turn the text around, and a text may come from anywhere.
+    """
+    spaced = (" " if each.isspace() else each for each in line.expandtabs(TAB))
+    return "".join(filter(str.isprintable, spaced))
 
 
 def print_json(data: Any) -> None:
@@ -68,7 +94,7 @@ def print_entries(
         say("Nothing.")
     for row in () if as_json else rows:
         fields = (_write_scalar(row.get(name)) for name in head)
-        say(INDENT.join(filter(None, fields)))
+        say(_clean(INDENT.join(filter(None, fields))))
         for name in texts:
             for line in _wrap(_write_scalar(row.get(name)), INDENT, INDENT):
                 say(line)
@@ -77,7 +103,7 @@ def print_entries(
 def print_fields(row: Mapping[str, Any]) -> None:
     """Print what a row has; nested values are indented below their name."""
     for line in _write_fields(row, ""):
-        say(line)
+        say(_clean(line))
 
 
 def _write_fields(row: Mapping[str, Any], indent: str) -> Iterator[str]:
@@ -113,18 +139,26 @@ def _write_scalar(value: Any) -> str:
 
 def _wrap(text: str, first: str, others: str) -> Iterator[str]:
     """Break a text into lines of the terminal, and keep the lines that it has."""
+    width = _find_width()
     for line in text.splitlines():
-        # What is not printable moves the cursor; a text may come from anywhere.
-        clean = "".join(filter(str.isprintable, line.expandtabs(4)))
-        yield from textwrap.wrap(
-            clean,
-            console.width,
-            initial_indent=first,
-            subsequent_indent=others,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines = [f"{first}{line}".rstrip()]
+        if len(lines[0]) > width > 0:
+            lines = textwrap.wrap(
+                line,
+                width,
+                tabsize=TAB,
+                initial_indent=first,
+                subsequent_indent=others,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        yield from lines
         first = others
+
+
+def _find_width() -> int:
+    """Return the columns of the terminal; 0 if the output goes into a pipe or a file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def write_time(text: str) -> str:
@@ -133,18 +167,18 @@ def write_time(text: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A cell's text, without the marks that rich would read as its own."""
+    """A cell's text, in one line."""
     if value is None:
         return ""
     if isinstance(value, list):
         value = ", ".join(map(str, value))
     if isinstance(value, float):
         value = f"{value:.2f}"
-    return " ".join(str(value).split()).replace("[", r"\[")
+    return " ".join(_clean(str(value)).split())
 
 
 def fail(text: str, code: int = FAILED) -> NoReturn:
-    errors.print(text, markup=False)
+    say(text, is_error=True)
     raise typer.Exit(code)
 
 

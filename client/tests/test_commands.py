@@ -805,11 +805,11 @@ class TestUse:
     def test_an_id_stays_in_one_piece_and_a_text_has_the_whole_width(
         self, am, connected, monkeypatch
     ):
-        monkeypatch.setattr(output.console, "width", 80)
+        monkeypatch.setattr(output, "_find_width", lambda: 80)
         long = {
             **MEMORY,
             "id": "01a218f7-1e6a-71df-bfc4-bb3ee32f2c7e",
-            "content": "word " * 60 + "\nand \x1b[2Jmore",
+            "content": "word " * 60 + "\n\nand \x1b[2Jmore",
         }
         hits = {"hits": [{"score": 0.5, "memory": long}]}
         answer = connected.answer.answer
@@ -824,8 +824,44 @@ class TestUse:
         assert am("search", "prices").stdout.splitlines() == [
             f"{long['id']}  decision  0.50",
             *["  " + " ".join(["word"] * 15)] * 4,
+            "",
             "  and [2Jmore",
         ]
+
+    def test_no_field_and_no_name_moves_the_cursor(self, capsys):
+        output.print_entries(
+            [{"id": "a\x1b[2J\nb", "text": "10\u202f000"}],
+            ("id",),
+            ("text",),
+            as_json=False,
+        )
+        output.print_fields({"na\x1b[2Jme": {"x\ny": ["\u202eab:key:"]}})
+        output.print_rows([{"id": "[bold]\x1bc"}], {"id": "id"}, as_json=False)
+        output.say("one:key:\x1b[2J\n\u30002", is_error=True)
+
+        out, err = capsys.readouterr()
+        assert [line.rstrip() for line in out.splitlines()] == [
+            "a[2J b",
+            "  10 000",
+            "na[2Jme:",
+            "  x y:",
+            "    - ab:key:",
+            "id",
+            "[bold]c",
+        ]
+        assert err.splitlines() == ["one:key:[2J", " 2"]
+
+    @pytest.mark.parametrize(("is_terminal", "lines"), [(False, 1), (True, 5)])
+    def test_only_a_terminal_has_broken_lines(
+        self, monkeypatch, capsys, is_terminal, lines
+    ):
+        monkeypatch.setenv("COLUMNS", "0")  # of an unknown width
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+
+        output.print_fields({"content": "word " * 70})
+
+        assert len(capsys.readouterr().out.splitlines()) == lines
+        assert output.make_console().width > 0
 
     def test_nested_values_are_indented_lines(self, am, connected, monkeypatch):
         delta = {
@@ -940,7 +976,7 @@ class TestUse:
         assert json.loads(connected.requests[-1][3])[field] == "report by region"
 
     def test_the_time_of_a_session_stays_in_one_piece(self, am, connected, monkeypatch):
-        monkeypatch.setattr(output.console, "width", 80)
+        monkeypatch.setattr(output, "_find_width", lambda: 80)
         local = datetime.fromisoformat(SESSION["last_active"]).astimezone()
 
         assert f"{local:%Y-%m-%d %H:%M}" in am("sessions").output
