@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 from embedded import data_folder, metrics_folder, schema_mark, servers, service_note
 from embedded.children import ChildProcess
 from embedded.data_folder import BASE_DIR, DataFolder, EmbeddedError
 from embedded.file_lock import FileLock
-from embedded.service_note import ServiceNote
 
 HELP = "Run the whole service: servers, web, worker and beat, until Ctrl-C."
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -29,7 +29,6 @@ LOOK_SECONDS = 0.1
 STOP_SECONDS = 20.0  # the time for a running task to end; a killed one is leased again
 RETRY_SECONDS = 5.0
 AM = BASE_DIR / "bin" / "am"  # the image of a container has none
-DEFAULT_URL = "http://127.0.0.1:8000/"  # where `am connect` looks first
 MAX_ANSWER = 100_000  # bytes of an answer of /readyz
 # After this, and each time again, what is not ready is printed. From the first time on, a
 # child that dies is restarted.
@@ -43,7 +42,7 @@ class Service:
     lock: FileLock
     server_use: servers.ServerUse | None
     children: list[ChildProcess]
-    note: ServiceNote | None = None
+    needs_data: bool = False  # `am connect` does not find the data without its path
 
 
 current_service: Service | None = None
@@ -84,12 +83,14 @@ def prepare(arguments: list[str]) -> None:
     data = data_folder.create(data_folder.locate(options.data))
     lock = lock_data_folder(data)
     refuse_taken_port(options.host, options.port)
-    note = service_note.leave(data.path, port=options.port)
+    # Another server's data is not in the folder.
+    is_here = not servers.is_set("DATABASE_URL")
+    note = service_note.leave(data.path, port=options.port) if is_here else None
     say(f"Data: {data.path}")
     began = time.monotonic()
     server_use = servers.ensure(data.path)
     children = service_processes(host=options.host, port=options.port, data=data)
-    current_service = Service(lock, server_use, children, note)
+    current_service = Service(lock, server_use, children, is_here and not note)
     if server_use:
         say(f"PostgreSQL and Redis: running ({time.monotonic() - began:.1f} s)")
     else:
@@ -213,9 +214,10 @@ def wait_until_ready(service: Service, *, url: str) -> None:
 
 def say_next_step(service: Service, *, url: str) -> None:
     if AM.is_file():
-        words = [str(AM), "connect"]
-        words += [] if url == DEFAULT_URL else ["--server", url.rstrip("/")]
-        if not service.note:
+        words = [str(AM), "connect", "--server", url.rstrip("/")]
+        if urlsplit(url).hostname not in LOOPBACK:
+            words += ["--key", "KEY"]  # it makes one itself for a local service only
+        elif service.needs_data:
             words += ["--data", os.environ["DATA_DIR"]]
         say(f"Next: cd into your project and run {shlex.join(words)}")
     say("Ctrl-C stops it.")

@@ -281,6 +281,54 @@ class TestSecondStart:
             )
 
 
+class TestNextStep:
+    """The line that `up` prints last can be run as it stands."""
+
+    @pytest.fixture
+    def words(self, tmp_path, monkeypatch, capsys):
+        """Return what comes after `connect` for a host of a service that is prepared."""
+        monkeypatch.setattr(up, "current_service", None)
+        monkeypatch.setattr(up, "stop_on_signals", lambda: None)
+        monkeypatch.setattr(up.servers, "ensure", lambda _: None)
+        monkeypatch.setattr(up, "service_processes", lambda **_: [])
+        monkeypatch.setattr(up, "AM", Path(__file__))
+        monkeypatch.setenv("DATA_DIR", str(tmp_path))
+        monkeypatch.delenv("DATABASE_URL")
+
+        def find_words(url="http://127.0.0.1:8000/"):
+            up.prepare(["--data", str(tmp_path), "--port", str(free_port())])
+            up.say_next_step(up.current_service, url=url)
+            up.current_service.lock.release()
+            return capsys.readouterr().out.partition(" connect ")[2].splitlines()[0]
+
+        return find_words
+
+    def test_it_names_the_server_also_on_the_usual_port(self, words, monkeypatch):
+        monkeypatch.setattr(up.service_note, "leave", lambda *_, **__: "a note")
+
+        assert words() == "--server http://127.0.0.1:8000"
+
+    def test_it_names_the_data_where_no_note_could_be_left(
+        self, words, monkeypatch, tmp_path
+    ):
+        monkeypatch.setattr(up.service_note, "leave", lambda *_, **__: None)
+
+        assert words() == f"--server http://127.0.0.1:8000 --data {tmp_path}"
+
+    def test_another_machine_needs_a_key(self, words, monkeypatch):
+        monkeypatch.setattr(up.service_note, "leave", lambda *_, **__: None)
+
+        assert words("http://10.0.0.1:80/") == "--server http://10.0.0.1:80 --key KEY"
+
+    def test_a_database_elsewhere_has_no_data_folder_to_name(self, words, monkeypatch):
+        left = []
+        monkeypatch.setattr(up.service_note, "leave", lambda *a, **_: left.append(a))
+        monkeypatch.setenv("DATABASE_URL", "postgresql:///elsewhere")
+
+        assert words() == "--server http://127.0.0.1:8000"
+        assert left == []
+
+
 class TestSlowStart:
     @pytest.fixture
     def slow_service(self, tmp_path):
