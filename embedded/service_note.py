@@ -65,15 +65,19 @@ def find_services() -> Iterator[dict[str, object]]:
 def locate(*, port: int | None = None) -> Path:
     """Return the data folder of a command: DATA_DIR, or that of the running service.
 
-    A service on this port stands before others. If no service runs, or if one of several
-    runs on the default folder, it is the default.
+    If no service runs, or if one of several runs on the default folder, it is the default.
+    With a port, only the service on it counts: whose data an answer there comes from is not
+    known by another one.
     """
     default = data_folder.locate()
     if os.environ.get("DATA_DIR"):
         return default
     services = list(find_services())
-    named = [each for each in services if each["port"] == port]
-    folders = {Path(str(each["data"])) for each in named or services}
+    if services and port:
+        services = [each for each in services if each["port"] == port]
+        if not services:
+            raise EmbeddedError(f"No service of this checkout runs on port {port}.")
+    folders = {Path(str(each["data"])) for each in services}
     if not folders or default in folders:
         return default
     if len(folders) > 1:

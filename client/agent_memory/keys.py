@@ -31,6 +31,13 @@ OTHER_DATA = (
     "The service at {server} does not run on the data of {place}, where a key would be made. "
     "Give the folder that its `bin/up` printed after `Data:` with --data, or a key with --key."
 )
+# Ends a key, whose secret is on stdin, by the checkout's own database.
+REVOKE_CODE = (
+    "import sys;"
+    "from access import keys, models;"
+    "hash = models.hash_secret(sys.stdin.read());"
+    "keys.revoke(models.ApiKey.objects.get(hash=hash))"
+)
 POSTGRES_PID = "postgres/postmaster.pid"  # it is there while PostgreSQL runs
 CREATE_SECONDS = 120.0  # the first command of a stopped service starts its servers
 SECRET = re.compile(r"am_[A-Za-z0-9_\-]{10,200}")
@@ -179,7 +186,8 @@ def _local_owner(server: str, data: str) -> Iterator[Client]:
             rows = client.follow(client.keys_list())
             key_id = next(k["id"] for k in rows if secret.startswith(k["prefix"]))
         except Problem as problem:
-            raise NotPossible(words) from problem
+            left = _revoke_in_checkout(secret, str(folder or data))
+            raise NotPossible(words + left) from problem
         try:
             yield client
         finally:
@@ -190,8 +198,13 @@ def locate_data(server: str, data: str) -> Path | None:
     """Return the data folder that a key is made in; None if the database is not in one."""
     port = urlsplit(server).port or 0
     done = _run_checkout(["-c", LOCATE_CODE, str(port)], data)
+    if done.returncode:
+        raise NotPossible(
+            f"The server's checkout does not know the data of {server}: {_last_line(done)} "
+            "Name its folder with --data, or give a key with --key."
+        )
     path = done.stdout.strip()
-    return Path(path) if done.returncode == 0 and path else None
+    return Path(path) if path else None
 
 
 def is_stopped(folder: Path | None) -> bool:
@@ -202,8 +215,10 @@ def is_stopped(folder: Path | None) -> bool:
         return False  # a folder of another user
 
 
-def _run_checkout(arguments: list[str], data: str) -> subprocess.CompletedProcess[str]:
-    """Run the Python of the server's checkout in it, for a data folder."""
+def _run_checkout(
+    arguments: list[str], data: str, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the Python of the server's checkout in it, for a data folder, with this on stdin."""
     manage, python = CHECKOUT / "manage.py", CHECKOUT / ".venv/bin/python"
     if not manage.is_file() or not python.exists():
         raise NotPossible(
@@ -215,6 +230,7 @@ def _run_checkout(arguments: list[str], data: str) -> subprocess.CompletedProces
         [str(python), *arguments],
         cwd=CHECKOUT,
         env={**os.environ, **({"DATA_DIR": data} if data else {})},
+        input=given,
         capture_output=True,
         text=True,
         timeout=CREATE_SECONDS,
@@ -228,12 +244,23 @@ def _create_owner_key(data: str) -> str:
     done = _run_checkout(command, data)
     found = SECRET.search(done.stdout)
     if done.returncode or not found:
-        words = (done.stderr.strip().splitlines() or ["no reason was printed"])[-1]
         raise NotPossible(
-            f"The server's checkout could not make a key: {words} "
+            f"The server's checkout could not make a key: {_last_line(done)} "
             "Give an owner's key with --key."
         )
     return found[0]
+
+
+def _revoke_in_checkout(secret: str, data: str) -> str:
+    """End a key that the checkout has made for another server; say it if that failed."""
+    done = _run_checkout(["manage.py", "shell", "-c", REVOKE_CODE], data, secret)
+    if not done.returncode:
+        return ""
+    return f" The key that was made there lives for a day: {_last_line(done)}"
+
+
+def _last_line(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stderr.strip().splitlines() or ["no reason was printed"])[-1]
 
 
 def is_usable(server: str, secret: str, project_id: str) -> bool:

@@ -334,6 +334,13 @@ class TestConnect:
             assert not is_stopped, "a stopped data folder is not started for a key"
             return "am_other_database"
 
+        def run_checkout(arguments, data, given):
+            revoked.append((arguments[-1], data, given))
+            return subprocess.CompletedProcess(arguments, 0)
+
+        revoked = []
+        monkeypatch.setattr(keys, "_run_checkout", run_checkout)
+
         (home / ".codex").mkdir()
         service.answer.is_key_valid = False
         monkeypatch.setattr(keys, "_create_owner_key", make_key)
@@ -348,6 +355,23 @@ class TestConnect:
         assert done.exit_code == output.NOT_POSSIBLE
         assert "--data" in done.output
         assert "Write this?" not in done.output and "+" not in done.output
+        made = (keys.REVOKE_CODE, str(home / "data"), "am_other_database")
+        assert revoked == [made] * (not is_stopped)
+
+    def test_no_key_is_made_if_the_data_of_the_service_is_not_known(
+        self, am, service, monkeypatch
+    ):
+        def run_checkout(arguments, data):
+            assert keys.LOCATE_CODE in arguments
+            words = "embedded.data_folder.EmbeddedError: No service runs on port 8001."
+            return subprocess.CompletedProcess(arguments, 1, "", f"Trace\n{words}\n")
+
+        monkeypatch.setattr(keys, "_run_checkout", run_checkout)
+
+        done = am("connect", "--server", service.url)
+
+        assert done.exit_code == output.NOT_POSSIBLE
+        assert "No service runs on port 8001. Name its folder" in done.output
 
     def test_a_given_key_that_is_unknown_is_said_before_anything_is_asked(
         self, am, service, home

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from io import StringIO
 
 import pytest
+from agent_memory import keys as client_keys
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
@@ -436,6 +438,17 @@ class TestList:
 
         for key in (wide.key, everything.key):
             assert alice_api.get(f"{KEYS}/{key.pk}").status_code == 404
+
+
+class TestRevocationByTheCheckout:
+    def test_the_code_of_am_connect_ends_only_the_key_on_stdin(self, monkeypatch):
+        wanted, other = (keys.issue(name="k", role=Role.OWNER) for _ in range(2))
+        monkeypatch.setattr(sys, "stdin", StringIO(wanted.secret))
+
+        exec(client_keys.REVOKE_CODE, {})
+
+        assert bearer(wanted.secret).get(KEYS).status_code == 401
+        assert bearer(other.secret).get(KEYS).status_code == 200
 
 
 class TestCommand:

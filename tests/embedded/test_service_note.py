@@ -74,6 +74,12 @@ class TestNote:
         with pytest.raises(EmbeddedError, match="/shown and /tried"):
             service_note.locate()
 
+    def test_no_service_answers_for_another_port(self):
+        service_note.leave(TRIED, port=8000)
+
+        with pytest.raises(EmbeddedError, match="port 8001"):
+            service_note.locate(port=8001)
+
     def test_of_several_services_the_one_on_the_default_folder_is_used(self):
         service_note.leave(TRIED, port=8000)
         service_note.leave(data_folder.locate(), port=8001)
