@@ -11,6 +11,7 @@ from ace.rules.failures.failed_call import FailureKind
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import check_commands
 from common.db import write
+from common.ids import uuid7
 
 MAX_COMMANDS = 40  # of one task
 MAX_TIMES = 1_000  # of one command in one task
@@ -28,7 +29,9 @@ def store(run: AceRun, task: Task) -> None:
             continue  # which of them failed is not known
         for check in checks:
             known = rows.get((check.pattern, outcome))
+            # The id of the first use: the ids of a run are in the order of first uses.
             rows[check.pattern, outcome] = TaskCommand(
+                id=known.id if known else uuid7(),
                 project=run.project,
                 run=run,
                 kind=check.kind,

@@ -28,6 +28,7 @@ MAX_COMMANDS, MAX_REPAIRS, MAX_LOOKUPS, MAX_INSTRUCTIONS = 3_000, 1_000, 5_000, 
 class CommandRow(NamedTuple):
     """The columns of a `TaskCommand` that the card needs."""
 
+    id: uuid.UUID
     run_id: uuid.UUID
     kind: str
     pattern: str

@@ -19,7 +19,8 @@ from context.card.card_rows import CommandRow
 
 MIN_SESSIONS = 3  # in which one found faults and the other did not
 MAX_LINES = 2
-# In so many times as many sessions as the other way round: else the two check different things.
+# So many times as many sessions as those in which it was the other way round, in any order:
+# else the two check different things.
 MIN_RATIO = 3
 KINDS = frozenset({CheckKind.TEST, CheckKind.LINT, CheckKind.BUILD})
 Outcome = TaskCommand.CommandOutcome
@@ -27,8 +28,11 @@ Outcome = TaskCommand.CommandOutcome
 
 @dataclass(frozen=True)
 class MissedFault:
-    """Two checks of one kind; `rows` are the newest of each session in which `missed_by`
-    always passed and `found_by` found faults, the newest first."""
+    """Two checks of one kind.
+
+    `rows` are the faults of `found_by`, one of each session in which `missed_by` had passed
+    before and never failed, the newest first.
+    """
 
     missed_by: str
     found_by: str
@@ -41,20 +45,24 @@ def find(rows: Iterable[CommandRow]) -> list[MissedFault]:
     Only commands without a name or a path count: a single test is meant to fail first.
     `found_by` has also worked, so that it fails because of the code.
     """
-    by_pair: defaultdict[tuple[str, str], dict[str, CommandRow]] = defaultdict(dict)
+    missed: defaultdict[tuple[str, str], dict[str, CommandRow]] = defaultdict(dict)
+    sessions: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     worked: Counter[str] = Counter()
     for uses in _by_task(rows):
         worked.update(pattern for pattern, use in uses.items() if Outcome.WORKED in use)
         for passed, failed in permutations(uses, 2):
-            fault = uses[failed].get(Outcome.FAULTS) or uses[failed].get(Outcome.FAILED)
-            if fault and set(uses[passed]) == {Outcome.WORKED}:
-                by_pair[passed, failed].setdefault(fault.session, fault)
+            fault = uses[failed].get(Outcome.FAULTS)
+            if not fault or set(uses[passed]) != {Outcome.WORKED}:
+                continue
+            sessions[passed, failed].add(fault.session)
+            if uses[passed][Outcome.WORKED].id < fault.id:
+                missed[passed, failed].setdefault(fault.session, fault)
     found = [
-        MissedFault(passed, failed, list(sessions.values()))
-        for (passed, failed), sessions in by_pair.items()
+        MissedFault(passed, failed, list(faults.values()))
+        for (passed, failed), faults in missed.items()
         if worked[failed]
-        and len(sessions) >= MIN_SESSIONS
-        and len(sessions) >= MIN_RATIO * len(by_pair.get((failed, passed), ()))
+        and len(faults) >= MIN_SESSIONS
+        and len(faults) >= MIN_RATIO * len(sessions[failed, passed])
     ]
     found.sort(key=lambda each: (-len(each.rows), each.missed_by, each.found_by))
     return found[:MAX_LINES]

@@ -117,6 +117,33 @@ class TestMissedFaults:
 
         assert "did not" not in card(bob_api).json()["text"]
 
+    @pytest.mark.parametrize(
+        "result",
+        [
+            "Cannot connect to the Docker daemon. Is it running?\nexit status 1",
+            "make: *** No rule to make target 'test-integration'.",
+        ],
+    )
+    def test_one_that_could_not_run_is_not(self, check, card, bob_api, result):
+        check()
+        for _ in range(3):
+            check(whole=result)
+
+        assert "did not" not in card(bob_api).json()["text"]
+
+    def test_a_fault_that_was_mended_before_the_other_ran_is_not(
+        self, complete, check, card, bob_api
+    ):
+        check()
+        for _ in range(3):
+            complete(
+                bob_api,
+                bash("make test-integration", self.FAULT, status="error"),
+                bash("make test"),
+            )
+
+        assert "did not" not in card(bob_api).json()["text"]
+
     def test_a_single_test_that_fails_first_is_not(self, complete, card, bob_api):
         for name in "ABC":
             complete(
