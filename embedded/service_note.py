@@ -18,7 +18,10 @@ from embedded import data_folder
 from embedded.data_folder import BASE_DIR, EmbeddedError
 from embedded.file_lock import FileLock, is_held
 
-FOLDER = BASE_DIR / ".up"
+
+def folder() -> Path:
+    """Return the folder of the notes: SERVICE_NOTES, or `.up` in the checkout."""
+    return BASE_DIR / (os.environ.get("SERVICE_NOTES") or ".up")
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ def leave(data: Path, *, port: int) -> ServiceNote | None:
     folder's `up.lock` may call this.
     """
     try:
-        FOLDER.mkdir(exist_ok=True)
-        lock = FileLock(FOLDER / data_folder.short_hash(data))
+        folder().mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder() / data_folder.short_hash(data))
         # Before the lock: a note that is locked is whole.
         lock.path.write_text(json.dumps({"data": str(data), "port": port}))
         lock.acquire()
@@ -55,7 +58,7 @@ def leave(data: Path, *, port: int) -> ServiceNote | None:
 
 def find_services() -> Iterator[dict[str, object]]:
     """Yield the data folder and the port of each running service of this checkout."""
-    for path in sorted(FOLDER.glob("*")):
+    for path in sorted(folder().glob("*")):
         # A service may end meanwhile, or belong to another user, whose data is out of reach.
         with suppress(OSError):
             if is_held(path):

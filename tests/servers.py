@@ -7,9 +7,11 @@ addresses and have a test database and a Redis database each.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import secrets
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -31,6 +33,9 @@ def start() -> None:
         number = int(worker.removeprefix("gw")) + 1
         os.environ["REDIS_URL"] = numbered(os.environ["REDIS_URL"], number)
         return
+    # A service of the tests is none that a person's commands shall find.
+    os.environ.setdefault("SERVICE_NOTES", tempfile.mkdtemp(prefix="notes-"))
+    atexit.register(shutil.rmtree, os.environ["SERVICE_NOTES"], ignore_errors=True)
     if servers.is_set("DATABASE_URL") and servers.is_set("REDIS_URL"):
         return
     data = servers.use(scratch_folder(), for_tests=True).data

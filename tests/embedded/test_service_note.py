@@ -24,7 +24,7 @@ def at_exit(monkeypatch):
 def folder(tmp_path, monkeypatch, at_exit):
     """A checkout in which no service runs."""
     monkeypatch.delenv("DATA_DIR", raising=False)
-    monkeypatch.setattr(service_note, "FOLDER", tmp_path / ".up")
+    monkeypatch.setenv("SERVICE_NOTES", str(tmp_path / ".up"))
     return tmp_path / ".up"
 
 

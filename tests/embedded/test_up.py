@@ -21,6 +21,7 @@ from agent_memory import keys
 from embedded import data_folder, metrics_folder, service_note, supervisor, up
 from embedded.children import ChildProcess
 from embedded.file_lock import FileLock
+from tests.faults import kill_replay
 from tests.servers import scratch_folder
 
 # Each start loads Django four times, on a machine that may be busy.
@@ -279,6 +280,12 @@ class TestSecondStart:
                 != lines_with(service.lines, start)
                 != []
             )
+
+
+def test_the_services_of_the_tests_leave_no_note_in_the_checkout():
+    for variables in (environment(), kill_replay.Service().environment):
+        notes = Path(variables["SERVICE_NOTES"])
+        assert not notes.is_relative_to(data_folder.BASE_DIR)
 
 
 class TestNextStep:

@@ -147,7 +147,8 @@ class Service:
             for name, value in os.environ.items()
             if name not in OURS and not name.startswith(("PYTEST", "COV_"))
         }
-        return kept | {"THROTTLE_KEY": "", "THROTTLE_PROJECT": ""}
+        own = {"SERVICE_NOTES": str(self.folder / "notes")}
+        return kept | own | {"THROTTLE_KEY": "", "THROTTLE_PROJECT": ""}
 
     def read(self) -> None:
         assert self.process and self.process.stdout

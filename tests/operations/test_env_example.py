@@ -14,7 +14,12 @@ NAME = re.compile(r"^#?([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
 NAMED = re.compile(r"[A-Z][A-Z0-9_]*")
 ASKS = re.compile(r"env\.\w+|[a-z_]+")
 # Read by the code that starts the processes, not by the settings.
-STARTERS = ["gunicorn.conf.py", "embedded/up.py", "compose.yaml"]
+STARTERS = [
+    "gunicorn.conf.py",
+    "embedded/up.py",
+    "embedded/service_note.py",
+    "compose.yaml",
+]
 
 
 @pytest.fixture(scope="module")

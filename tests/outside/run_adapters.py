@@ -133,12 +133,13 @@ def serve() -> Iterator[Mapping[str, str]]:
 
 def start_service(port: int, data: Path, output: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "manage.py", "up", "--port", str(port), "--data", data]
-    unthrottled = {"THROTTLE_KEY": "", "THROTTLE_PROJECT": ""}
+    own = {"THROTTLE_KEY": "", "THROTTLE_PROJECT": ""}
+    own["SERVICE_NOTES"] = str(data / "notes")
     with output.open("wb") as log:
         return subprocess.Popen(
             command,
             cwd=BASE,
-            env=os.environ | unthrottled,
+            env=os.environ | own,
             stdout=log,
             stderr=subprocess.STDOUT,
         )
