@@ -23,9 +23,10 @@ ANY_AM = "/path/to/agent-memory/bin/am"
 
 
 def find_am(address: str) -> str:
-    """Return the path of `bin/am`: the real one, for who is on the machine of the service.
+    """Return the path of `bin/am`: the real one, if the address is of the service's machine.
 
-    Elsewhere the checkout has another path. The image of a container has no `bin`.
+    Elsewhere the checkout has another path. The image of a container has no `bin`. Whoever
+    asks may choose the address, by a Host or a tunnel, so only an owner may be told the path.
     """
     am = Path(settings.BASE_DIR, "bin", "am")
     is_here = urlsplit(address).hostname in LOOPBACK
@@ -59,13 +60,15 @@ class ConnectPage(ProjectPage):
         base = settings.PUBLIC_URL or self.request.build_absolute_uri("/")
         address = base.rstrip("/")
         words = ["--server", address, "--project", self.project.name]
+        may_own = self.may(Role.OWNER)
+        am = find_am(address) if may_own else ANY_AM
         return self.show(
             status=status,
             form=form,
             secret=secret,
-            may_own=self.may(Role.OWNER),
+            may_own=may_own,
             key_variable=harness_forms.key_variable(),
-            command=shlex.join([find_am(address), "connect", *words]),
+            command=shlex.join([am, "connect", *words]),
             harnesses=harness_forms.fill(address, self.project),
             panels=[self._events_panel()],
         )

@@ -69,19 +69,21 @@ class TestForms:
             "--project 'shop; rm -rf ~'"
         )
 
-    def test_who_is_on_the_machine_of_the_service_sees_the_path_of_its_checkout(
-        self, owner, settings, tmp_path
+    def test_an_owner_sees_the_path_of_the_checkout_on_the_machine_of_the_service(
+        self, owner, browser_of, settings, tmp_path
     ):
         settings.PUBLIC_URL = "http://127.0.0.1:8000"
         settings.BASE_DIR = tmp_path / "our tools"
 
-        def command():
-            return snippets_of(owner.get(CONNECT))[0].partition(" --server ")[0]
+        def command(browser=owner):
+            return snippets_of(browser.get(CONNECT))[0].partition(" --server ")[0]
 
         assert command() == "/path/to/agent-memory/bin/am connect"
         (tmp_path / "our tools/bin").mkdir(parents=True)
         (tmp_path / "our tools/bin/am").touch()
         assert command() == f"'{tmp_path}/our tools/bin/am' connect"
+        bob = browser_of(Role.CURATOR)
+        assert command(bob) == "/path/to/agent-memory/bin/am connect"
 
 
 class TestKey:
