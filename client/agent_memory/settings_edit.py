@@ -56,7 +56,7 @@ class Target:
 
 
 def plan(harness: CodingAgent, target: Target, known: Connections) -> list[FileEdit]:
-    """Return the edits that connect a harness; one that changes nothing is left out."""
+    """Return the edits that connect a harness, also those that change nothing."""
     mcp_entry = harness.mcp_entry(target.program)
     hooks = harness.hook_entries(target.program)
     entries: dict[Path, list[Entry]] = {}
@@ -313,6 +313,8 @@ def describe_edit(edit: FileEdit, machine: Machine, known: Connections) -> str:
         done = "in place"
     elif known.change_of(edit.path):
         done = "renewed"
+    elif edit.before is not None and edit.change and not edit.change.snippets:
+        done = "replaced"  # the whole file is ours
     else:
         done = "added"
     new = ", a new file" if edit.before is None else ""

@@ -413,6 +413,15 @@ class TestConnect:
             assert f"  {line}\n" in done.output
         assert "SessionStart" not in done.output
 
+    def test_a_file_of_ours_that_is_there_already_is_replaced(self, am, service, home):
+        plugins = home / ".config/opencode/plugins"
+        plugins.mkdir(parents=True)
+        (plugins / "agent-memory.js").write_text("// older")
+
+        done = am("connect", "--server", service.url, "--key", "am_owner", input="n\n")
+
+        assert "plugins/agent-memory.js: 1 plugin replaced\n" in done.output
+
     def test_a_file_that_is_as_connected_is_in_place(self, am, connected, home):
         (home / ".claude.json").write_text("{}")
 
