@@ -57,12 +57,32 @@ def test_a_whole_one_stays(python):
     assert (python.parent / "mine").exists()
 
 
-def test_help_installs_nothing(tmp_path):
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout in which nothing is installed."""
     (tmp_path / "embedded").symlink_to(data_folder.BASE_DIR / "embedded")
     shutil.copytree(data_folder.BASE_DIR / "bin", tmp_path / "bin")
+    return tmp_path
 
-    asked = [tmp_path / "bin/up", "--port", "8001", "--help"]
-    done = subprocess.run(asked, check=True, capture_output=True, text=True, timeout=60)
 
-    assert done.stdout.startswith("usage: bin/up") and "--data" in done.stdout
-    assert not (tmp_path / ".venv").exists()
+def ask_help(checkout: Path) -> str:
+    asked = [checkout / "bin/up", "--port", "8001", "--help"]
+    return subprocess.run(
+        asked, check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+
+
+def test_help_installs_nothing(checkout):
+    page = ask_help(checkout)
+
+    assert page.startswith("usage: bin/up") and "--data" in page
+    assert not (checkout / ".venv").exists()
+
+
+def test_help_needs_no_other_python_once_one_is_installed(checkout):
+    python = checkout / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+
+    assert ask_help(checkout) == "-m embedded.up --help\n"
