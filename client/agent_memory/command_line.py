@@ -283,12 +283,12 @@ def _confirm(
         if review.shows_lines:
             _show_differences(plan.differences)
     if plan.differences and not review.is_agreed:
-        _ask("Write this?", plan.differences)
+        _require_yes(plan.differences)
 
 
-def _ask(question: str, differences: list[str]) -> None:
+def _require_yes(differences: list[str]) -> None:
     """Go on after a yes only; `d` shows the differences, and asks again."""
-    prompt = f"{question} [y/N, d shows every line]"
+    prompt = "Write this? [y/N, d shows every line]"
     while True:
         answer = typer.prompt(prompt, default="n", show_default=False).strip().lower()
         if answer in ("y", "yes"):
