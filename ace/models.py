@@ -64,7 +64,8 @@ class AceRun(models.Model):
     # Whether the project believes the sender's reports (common.caller.Caller.attests_in).
     is_attested = models.BooleanField(default=False, db_default=False)
     # The request after its secrets were masked: {goal, result, feedback, tool_usage,
-    # outcome, feedback_source, cited_entry_ids, injected_entry_ids, session_id}.
+    # outcome, feedback_source, cited_entry_ids, injected_entry_ids, session_id, is_prompt}.
+    # No request from outside has `is_prompt`: the service read the goal in a transcript.
     # `counted_as` is the feedback_source that counts, if the sender may not claim the
     # named one.
     request = models.JSONField()

@@ -103,6 +103,8 @@ class Task:
     feedback_source: str = "agent"
     # Whether the agent says that it used an entry of the playbook.
     follows_entry: bool = False
+    # Whether the goal is a person's own prompt, as a transcript recorded it.
+    is_prompt: bool = False
 
     def call(self, field: str) -> ToolCall | None:
         """Return the call that a field belongs to. Goal, result and feedback belong to no call."""
@@ -137,6 +139,7 @@ def parse(request: Mapping[str, Any]) -> Task:
         outcome=_OUTCOMES.get(outcome),
         feedback_source=_counted_source(request),
         follows_entry=bool(request.get("cited_entry_ids")),
+        is_prompt=request.get("is_prompt") is True,
     )
 
 

@@ -241,6 +241,7 @@ def _request(session: Session, task: TranscriptTask) -> dict[str, Any]:
         "agent_id": session.agent_id,
         "session_id": session.key,
         "goal": keep_ends(task.goal, MAX_TEXT),
+        "is_prompt": True,
         "result": keep_ends(task.result, MAX_TEXT),
         "feedback": keep_ends(task.feedback, MAX_TEXT),
         "feedback_source": "agent",

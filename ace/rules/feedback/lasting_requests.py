@@ -16,8 +16,11 @@ FIELD = "goal"
 
 
 def find(task: Task) -> list[Directive]:
-    """Return the lasting requests of the prompt that the task is about."""
-    return find_in(task.text(FIELD))
+    """Return the lasting requests of the prompt that the task is about.
+
+    A goal that an agent wrote itself is nobody's request.
+    """
+    return find_in(task.text(FIELD)) if task.is_prompt else []
 
 
 def is_in(prompt: str) -> bool:

@@ -132,7 +132,11 @@ def _of_text(task: Task, field: str) -> Iterator[Wish]:
     text = task.text(field)[:MAX_TEXT]
     for start, end in conversation.split(text):
         # Such a sentence needs no second telling (`lasting_requests`).
-        if field == "goal" and permanence.says_that_it_lasts(text[start:end]):
+        if (
+            field == "goal"
+            and task.is_prompt
+            and permanence.says_that_it_lasts(text[start:end])
+        ):
             continue
         # "Book a seat to Porto" is a task, and no wish about how to work.
         if field == "goal" and not _SPEAKS.match(text[start:end]):

@@ -103,7 +103,7 @@ class TestSaidToLast:
         """Tell Bob's agent in one session, whose task is kept as an episode."""
         bob = replace(bob, key_id=bob_api.key.pk)
         request = {"agent_id": "a", "goal": self.SENTENCE, "result": "Understood."}
-        request |= {"tool_usage": [], "session_id": "s1"}
+        request |= {"tool_usage": [], "session_id": "s1", "is_prompt": True}
         runs.complete(project, request, bob, source=EpisodeSource())
         return PlaybookDelta.objects.get()
 
@@ -130,6 +130,14 @@ class TestSaidToLast:
         text = text_of(hook(other, **started("s3")))
 
         assert '"Never write reports to the desktop."' in text
+
+    def test_an_agent_that_reports_it_as_its_goal_asked_for_nothing(
+        self, complete, hook, bob_api
+    ):
+        complete(bob_api, [], goal=self.SENTENCE, session_id="s1")
+
+        assert not PlaybookDelta.objects.exists()
+        assert "You were asked" not in text_of(hook(bob_api, **started("s2")))
 
     def test_one_rejection_ends_it(self, told_once, hook, bob_api, alice_api):
         url = f"/api/v1/playbook/deltas/{told_once.pk}/reject"
