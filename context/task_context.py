@@ -47,6 +47,7 @@ RELATION_WEIGHT = {
     "referenced": 0.5,
 }
 MAX_RULE = 4_000  # characters; the longest content of an entry
+UNREVIEWED_KINDS = ("unreviewed", "unreviewed_other")
 CARD_SHARE = 0.2  # of the budget, which the project card may use
 TOKEN_BUDGET = 2_000  # tokens of a context, if the request names none
 # Hits beyond the limit: some of the first ones may teach nothing, repeat others, or be
@@ -213,7 +214,7 @@ def select_lines(
     by_section: dict[str, list[CandidateLine[Item]]] = {name: [] for name in HEADINGS}
     by_section["card"] += map(_card_line, card_lines)
     for rule in rules:
-        by_section[rule.section].append(_rule_line(rule))
+        by_section[_kind_of(rule)].append(_rule_line(rule))
     by_section["memory"] += map(_memory_line, memories)
     by_section["file"] += _file_lines(files)
     headings = [HEADINGS[name] for name, lines in by_section.items() if lines]
@@ -221,7 +222,8 @@ def select_lines(
     # Each character has at least one byte, so more characters than this never fit.
     chars = token_budget * tokens.BYTES_PER_TOKEN
     half = Budget(most, most, token_budget // 2)
-    kinds = dict.fromkeys(HEADINGS, Budget(most, most)) | dict.fromkeys(SECTIONS, half)
+    kinds = dict.fromkeys(HEADINGS, Budget(most, most))
+    kinds |= dict.fromkeys((*SECTIONS, *UNREVIEWED_KINDS), half)
     kinds["card"] = Budget(most, most, int(token_budget * CARD_SHARE))
     return selection.select(
         [line for lines in by_section.values() for line in lines],
@@ -253,7 +255,14 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     category = name_or_string(entry.category)
     content = json_string(entry.content, MAX_RULE)
     line = f"- [rule] {entry.label} ({category}) {content} ({votes}){mark}"
-    return CandidateLine(rule, rule.section, len(line), lambda: line)
+    return CandidateLine(rule, _kind_of(rule), len(line), lambda: line)
+
+
+def _kind_of(rule: RelevantRule) -> str:
+    """Return under which heading a rule stands."""
+    if entry_list.is_accepted(rule.entry):
+        return rule.section
+    return "unreviewed_other" if rule.section == "other" else "unreviewed"
 
 
 def _card_line(line: CardLine) -> CandidateLine[Item]:

@@ -14,13 +14,17 @@ Subject = tuple[str, str]  # kind and subject
 
 @dataclass(frozen=True)
 class GivenLine:
-    """A line, what it is about, and the files that it is anchored to."""
+    """A line, what it is about, and the files that it is anchored to.
+
+    `is_accepted` is for rules: whether a person accepted it, and nothing puts it in doubt.
+    """
 
     kind: Push.PushKind
     subject: str
     text: str
     files: tuple[str, ...] = ()
     repair_id: uuid.UUID | None = None
+    is_accepted: bool = False
 
     @property
     def about(self) -> Subject:
@@ -80,3 +84,8 @@ def fit(
             room -= heading + sum(line.size for line in lines)
             chosen.append(GivenSection(section.heading, tuple(lines)))
     return chosen
+
+
+def lines_in(sections: Iterable[Section], total: int) -> list[GivenLine]:
+    """Return the lines of the sections for which there is room."""
+    return [line for each in fit(sections, total) for line in each.lines]

@@ -49,7 +49,7 @@ def find(project: Project, event: HookEvent, caller: Caller) -> list[Section]:
     if not (rules or lessons):
         return []
     return [
-        Section(HEADINGS["relevant"], rules, MAX_TOKENS),
+        *rule_lines.sections(rules, HEADINGS["relevant"], MAX_TOKENS),
         Section(HEADINGS["memory"], lessons, MAX_TOKENS),
     ]
 

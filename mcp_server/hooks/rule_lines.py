@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from common.caller import Caller
 from common.text.quote import json_string
+from context.headings import UNREVIEWED
 from context.memory_lines import EarlierTexts
-from mcp_server.hooks import branch_files
+from mcp_server.hooks import branch_files, given_line
 from mcp_server.hooks.branch_files import AnchorState, BranchFiles
-from mcp_server.hooks.given_line import GivenLine
+from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.models import Push
 from playbook.entries import freshness
 from playbook.models import PlaybookEntry
@@ -73,8 +74,20 @@ def _write(entry: PlaybookEntry, state: AnchorState) -> GivenLine:
     )
     text = write_text(entry.label, entry.content, mark)
     return GivenLine(
-        Push.PushKind.RULE, str(entry.pk), text, tuple(sorted(state.paths))
+        Push.PushKind.RULE,
+        str(entry.pk),
+        text,
+        tuple(sorted(state.paths)),
+        is_accepted=entry_list.is_accepted(entry),
     )
+
+
+def sections(lines: Sequence[GivenLine], heading: str, tokens: int) -> list[Section]:
+    """Return the accepted rules, and those without a person; together at most `tokens`."""
+    accepted = Section(heading, [each for each in lines if each.is_accepted], tokens)
+    others = [each for each in lines if not each.is_accepted]
+    used = sum(each.tokens for each in given_line.lines_in([accepted], tokens))
+    return [accepted, Section(UNREVIEWED, others, tokens - used)]
 
 
 def write_text(label: str, content: str, mark: str) -> str:

@@ -42,10 +42,11 @@ def find(
     files = branch_files.read(project, event, caller)
     lines = card.make(project, caller).lines
     said = [line.text for line in lines if not line.decisions.rules]
-    rules = _rules(rule_lines.find(project, caller, files, said=said))
-    given = given_line.ids_of(_lines_in_budget(rules))
+    found = rule_lines.find(project, caller, files, said=said)
+    rules = rule_lines.sections(found, f"{ACCEPTED}:", RULE_TOKENS)
+    given = given_line.ids_of(given_line.lines_in(rules, MAX_TOKENS))
     cards = card.without_rules(lines, given)
-    said = [*(line.text for line in cards), *(line.text for line in rules.lines)]
+    said = [*(line.text for line in cards), *(line.text for line in found)]
     wishes = known_wishes.find(project, caller, session=event.session, said=said)
     lessons = lesson_lines.find_newest(
         project,
@@ -59,20 +60,9 @@ def find(
     return [
         Section("For a curator:", _notices(project, caller, server), NOTICE_TOKENS),
         Section(HEADINGS["card"], [_of_card(line) for line in cards], CARD_TOKENS),
-        rules,
+        *rules,
         Section("You were asked:", wishes, WISH_TOKENS),
         Section("Newest lessons:", lessons, MAX_TOKENS),
-    ]
-
-
-def _rules(lines: Sequence[GivenLine]) -> Section:
-    return Section(f"{ACCEPTED}:", lines, RULE_TOKENS)
-
-
-def _lines_in_budget(section: Section) -> Sequence[GivenLine]:
-    """Return the lines of a section that its own tokens have room for."""
-    return [
-        line for each in given_line.fit([section], MAX_TOKENS) for line in each.lines
     ]
 
 

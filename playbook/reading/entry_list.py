@@ -21,6 +21,7 @@ from playbook.models import (
     Support,
 )
 from playbook.queries import EntryQuerySet
+from playbook.reading import acceptance
 from projects.models import Project
 from search import search
 from search.columns import SEARCH_COLUMNS
@@ -119,6 +120,7 @@ def with_details(
         .annotate(
             support_count=Count("supports"),
             is_embedded=Exists(vectors),
+            is_of_person=acceptance.of_person(),
             is_disputed=Exists(open_conflicts.filter(left=OuterRef("pk")))
             | Exists(open_conflicts.filter(right=OuterRef("pk"))),
         )
@@ -129,6 +131,12 @@ def is_contested(entry: PlaybookEntry) -> bool:
     """Return whether an entry of `with_details` is in doubt, or in an open conflict."""
     is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `with_details`
     return is_disputed or freshness.is_in_doubt(entry)
+
+
+def is_accepted(entry: PlaybookEntry) -> bool:
+    """Return whether a person stands behind an entry of `with_details`, and nothing against it."""
+    is_of_person: bool = entry.is_of_person  # type: ignore[attr-defined]  # `with_details`
+    return is_of_person and not is_contested(entry)
 
 
 def order_ids(rows: QuerySet[PlaybookEntry], order: EntryOrder) -> list[uuid.UUID]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from common.caller import Role
+from context.headings import HEADINGS, UNREVIEWED
 from inference import tokens
 from inference.embedding import fake
 from memories.store import write
@@ -114,6 +115,22 @@ class TestRules:
         assert given[0]["score"] > 0.9
         assert answer["text"].index(fits.label) < answer["text"].index("Other rules")
         assert answer["text"].index(other.label) > answer["text"].index("Other rules")
+
+    def test_a_rule_counts_as_accepted_as_long_as_a_person_decided_its_words(
+        self, ask, rule, project
+    ):
+        entry = rule(TASK)
+        PlaybookEntry.objects.filter(pk=entry.pk).update(author_kind="rule")
+        delta = entry.deltas.get()
+        learned = {"producer": "rule", "status": "applied"}
+        said = {}
+        for status in ("accepted", "applied"):
+            delta.__class__.objects.filter(pk=delta.pk).update(
+                **learned | {"status": status}
+            )
+            said[status] = ask(TASK).json()["text"].splitlines()[1]
+
+        assert said == {"accepted": HEADINGS["relevant"], "applied": UNREVIEWED}
 
     def test_of_a_large_playbook_only_what_fits_the_task_is_given(
         self, ask, rule, project

@@ -20,6 +20,7 @@ from context.task_rules import RelevantRule
 from memories.models import Memory
 from memories.read.search import LaneRank, MemoryHit
 from playbook.models import PlaybookEntry
+from playbook.reading import entry_list
 from tests.renderers.foreign_text import FILLED, FOREIGN, JSON, LONG
 from tests.renderers.line_reader import LineReader
 from tests.renderers.renderer import Renderer
@@ -162,6 +163,7 @@ def relevant_rules(draw: st.DrawFn) -> RelevantRule:
     entry.linked_changed = []
     entry.is_in_doubt = draw(st.booleans())
     entry.is_disputed = False
+    entry.is_of_person = draw(st.booleans())
     return RelevantRule(entry, 1.0, "")
 
 
@@ -315,6 +317,7 @@ def mark_of(reader: LineReader) -> dict[str, Any]:
 
 def expected_task(items: Any) -> list[Any]:
     rules, hits, files = items
+    rules = sorted(rules, key=lambda rule: not entry_list.is_accepted(rule.entry))
     return [
         *map(expected_rule, rules),
         *map(expected_line, memory_lines.build([hit.memory for hit in hits], [])),
