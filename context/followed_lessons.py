@@ -7,14 +7,17 @@ withdrew, nor those that a rule or another line beside them states.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+
+from django.db.models import Case, Exists, F, OuterRef, Subquery, UUIDField, Value, When
 
 from ace.models import AceRun
 from common.caller import Caller
 from common.text.plain_text import similarity_hash
 from memories.models import Memory
+from memories.queries import PRIVATE_SCOPES
 from memories.read.search import MemoryHit
 from playbook.models import PlaybookDelta
 from playbook.queries import STATES_LESSON, DeltaQuerySet
@@ -36,8 +39,17 @@ def choose(
     hashes = {similarity_hash(line) for each in found for line in _lines(each)}
     if not hashes:
         return found
-    left_out = _find_left_out(found, hashes, caller, rules) | frozenset(said)
-    return [_without(each, left_out) for each in found] if left_out else found
+    left_out = _find_left_out(found, hashes, caller, rules)
+    if not left_out and not said:
+        return found
+
+    def is_followed(memory: Memory, line: str) -> bool:
+        text_hash = similarity_hash(line)
+        return text_hash not in said and left_out.isdisjoint(
+            (memory.project_id, of_memory, text_hash) for of_memory in (None, memory.pk)
+        )
+
+    return [_choose_lines(each, is_followed) for each in found]
 
 
 def choose_of_hits(
@@ -58,35 +70,43 @@ def _find_left_out(
     hashes: Collection[str],
     caller: Caller,
     rules: Collection[uuid.UUID],
-) -> frozenset[str]:
-    """Return which hashes are of lessons to leave out.
+) -> frozenset[tuple[uuid.UUID, uuid.UUID | None, str]]:
+    """Return the project and hash of each lesson to leave out, and of which memory.
 
-    A text that was rejected is left out of every memory; a union, because each part has an
-    index of its own.
+    Without a memory, it is left out of all of the project: a text that was rejected is, but
+    for one of a private memory. A union, because each part has an index of its own.
     """
     visible: DeltaQuerySet = PlaybookDelta.objects.visible_to(caller).order_by()
     rows = visible.filter(
         project__in={each.project_id for each in memories}, similarity_hash__in=hashes
     )
-    runs = AceRun.objects.filter(memory__in=[each.pk for each in memories])
-    rejected = rows.filter(
-        status=PlaybookDelta.DeltaStatus.REJECTED
-    ).of_withdrawn_lessons()
-    of_runs = rows.filter(
-        run_id__in=runs.order_by().values("pk")
-    ).of_withdrawn_lessons()
-    parts = [rejected, of_runs]
+    private = Memory.objects.filter(
+        pk=OuterRef("memory_id"), scope_kind__in=PRIVATE_SCOPES
+    )
+    runs = AceRun.objects.filter(memory__in=[each.pk for each in memories]).order_by()
+    of_run = Subquery(runs.filter(pk=OuterRef("run_id")).values("memory_id"))
+    parts = [
+        rows.filter(status=PlaybookDelta.DeltaStatus.REJECTED)
+        .of_withdrawn_lessons()
+        .annotate(of_memory=Case(When(Exists(private), then=F("memory_id")))),
+        rows.filter(run_id__in=runs.values("pk"))
+        .of_withdrawn_lessons()
+        .annotate(of_memory=of_run),
+    ]
     if rules:
         in_force = rows.filter(status__in=PlaybookDelta.IN_FORCE, entry__in=rules)
-        parts.append(in_force.filter(operation__in=STATES_LESSON))
-    first, *others = (part.values_list("similarity_hash", flat=True) for part in parts)
+        everywhere = Value(None, output_field=UUIDField())
+        stated = in_force.filter(operation__in=STATES_LESSON)
+        parts.append(stated.annotate(of_memory=everywhere))
+    columns = ("project_id", "of_memory", "similarity_hash")
+    first, *others = (part.values_list(*columns) for part in parts)
     return frozenset(first.union(*others))
 
 
-def _without(memory: Memory, left_out: Collection[str]) -> Memory:
-    """Return the memory, or a copy of it without these lessons."""
+def _choose_lines(memory: Memory, is_followed: Callable[[Memory, str], bool]) -> Memory:
+    """Return the memory, or a copy of it without the lessons that are not followed."""
     lines = list(_lines(memory))
-    kept = [line for line in lines if similarity_hash(line) not in left_out]
+    kept = [line for line in lines if is_followed(memory, line)]
     if len(kept) == len(lines):
         return memory
     changed = copy(memory)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self, TypeVar
 
+from django.apps import apps
 from django.db import models
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
@@ -26,8 +27,9 @@ QUOTE_COUNT = models.Func(
 )
 WAITING_STATUSES = ["pending", "stale"]
 RETIRED = ["deprecated", "deleted"]
-# What becomes of a lesson: a new rule, new words of a rule, or a vote for one that says it.
-STATES_LESSON = ["add", "update", "vote"]
+# What becomes of a lesson: a new rule, new words of one or of several, or a vote for one
+# that says it.
+STATES_LESSON = ["add", "update", "merge", "vote"]
 UNDECIDED = models.Q(status__in=WAITING_STATUSES)
 # Sources of feedback other than the agent itself.
 TRUSTED_SOURCES = ["test", "environment", "human"]
@@ -42,6 +44,14 @@ CASTS_DOUBT = models.Q(payload__has_key="doubt")
 REFUSED_ONCE = models.Q(status="rejected") & ~models.Q(payload__has_key="repeats")
 # A person, and not a gate, refused it.
 REFUSED_BY_PERSON = models.Q(status="rejected") & ~models.Q(reviewer="")
+# A duplicate is refused because a rule says the same: the lesson itself is wanted.
+_DUPLICATE = models.Q(payload__contains={"reason_code": "duplicate"})
+# A person refused the lesson, its change was undone, or its rule is retired.
+_WITHDRAWN = (
+    (REFUSED_BY_PERSON & ~_DUPLICATE)
+    | models.Q(status="reverted")
+    | models.Q(entry__status__in=RETIRED)
+)
 # Changes that set only counters and supports.
 USE_CHANGES = models.Q(action__in=["vote", "support"])
 
@@ -99,23 +109,25 @@ class DeltaQuerySet(MemoryScopedQuerySet[Any]):
         return self.filter(UNDECIDED)
 
     def of_withdrawn_lessons(self) -> Self:
-        """Lessons that people do not want to be followed.
+        """Lessons that people do not want to be followed, and those that only repeat them.
 
-        A person rejected the lesson, or the one that it repeats; its change was undone; or
-        its rule is retired.
+        What a live rule states word for word is wanted, whatever was decided before.
         """
         repeated = self.model.objects.filter(
-            REFUSED_BY_PERSON,
+            _WITHDRAWN,
             pk=Cast(
                 KeyTextTransform("repeats", models.OuterRef("payload")),
                 models.UUIDField(),
             ),
         )
+        live = apps.get_model("playbook", "PlaybookEntry").objects.filter(
+            project_id=models.OuterRef("project_id"),
+            similarity_hash=models.OuterRef("similarity_hash"),
+            status="active",
+        )
         return self.filter(
-            REFUSED_BY_PERSON
-            | models.Q(models.Exists(repeated), status="rejected")
-            | models.Q(status="reverted")
-            | models.Q(entry__status__in=RETIRED),
+            _WITHDRAWN | models.Q(models.Exists(repeated), status="rejected"),
+            ~models.Exists(live),
             operation__in=STATES_LESSON,
         )
 
