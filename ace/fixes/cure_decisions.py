@@ -50,6 +50,10 @@ class CureDecisions:
 
 
 NO_DECISIONS = CureDecisions(())
+_COLUMNS = (
+    *("run_id", "status", "content", "similarity_hash", "evidence"),
+    *("entry__status", "entry__content"),
+)
 
 
 def read(
@@ -71,7 +75,7 @@ def read(
             CureLesson(
                 row.pk, delta.similarity_hash, _live_rule(delta), delta.pk in withdrawn
             )
-            for delta in deltas.with_entry()
+            for delta in deltas.select_related("entry").only(*_COLUMNS)
             for row in by_run[delta.run_id]
             if live_rule.is_about(delta, _words(delta), row)
         ]

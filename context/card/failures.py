@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from ace.fixes import choice, cure_decisions, fix_words, lookup, silence
 from ace.fixes.choice import ChosenCure
@@ -16,6 +18,7 @@ from projects.models import Project
 
 MIN_SESSIONS = 2  # in which a failure came back
 MAX_LINES = 8
+MAX_READ = 2 * MAX_LINES  # lines whose lessons are looked up: some may be withdrawn
 MAX_NAME = 70  # characters of the name of a failure
 # What the edits of a linter's issues did, by the name of the cure.
 _EDITS = {
@@ -34,18 +37,23 @@ def find(
 
     A cure whose lesson was withdrawn has none.
     """
-    own_keys = lookup.own_keys(caller)
-    lines: list[CardLine] = []
-    groups = list(_groups(rows))
-    decisions = cure_decisions.read(
-        project, (row for _, repairs in groups for row in repairs), caller
+    found = list(islice(_write_lines(project, rows, caller), MAX_READ))
+    repairs = (row for _, cure in found for row in cure.repairs)
+    decisions = cure_decisions.read(project, repairs, caller)
+    decided = (
+        replace(line, decisions=decisions.of(cure.repairs)) for line, cure in found
     )
-    for name, repairs in groups:
+    wanted = (line for line in decided if not line.decisions.are_against)
+    return list(islice(wanted, MAX_LINES))
+
+
+def _write_lines(
+    project: Project, rows: Iterable[ObservedRepair], caller: Caller
+) -> Iterator[tuple[CardLine, ChosenCure]]:
+    own_keys = lookup.own_keys(caller)
+    for name, repairs in _groups(rows):
         cure = choice.choose(FailureSignature(name, ""), repairs)
         if cure is None or cure.has_failed_lately:
-            continue
-        known = decisions.of(cure.repairs)
-        if known.are_against:
             continue
         own = [
             row
@@ -59,10 +67,7 @@ def find(
             last = repairs[0].created_at.date()
             shown = name.removeprefix(f"{words.kind} ")[:MAX_NAME]
             text = f"- {words.kind} {quote(shown)}: {said} {count(sessions, last)}"
-            lines.append(CardLine("failure", text, name, sessions, last, known))
-        if len(lines) == MAX_LINES:
-            break
-    return lines
+            yield CardLine("failure", text, name, sessions, last), cure
 
 
 def name_of(signature: str) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from ace.models import TaskCommand, TaskInstructions, TaskLookup
 from ace.rules import instruction_lines
 from common.caller import Role
+from context.card import failures
 from context.headings import HEADINGS
 from inference import tokens
 from tests.context.card.task_calls import ROOT, bash, claude, read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FLAG = "flag provided but not defined: -tag\nusage: go test [build flags]"
+GIT_FLAG = "fatal: unrecognized argument: --onelin"
 
 
 def subjects(answer, section):
@@ -167,6 +171,23 @@ class TestFailures:
 
         assert '"-tags=it" instead of "-tag=it"' in line["text"]
         assert line["sessions"] == 2
+
+    def test_only_of_what_may_be_said_are_decisions_read(
+        self, complete, card, bob_api, monkeypatch
+    ):
+        for _ in range(2):
+            complete(bob_api, bash("go test -tag=it ./pay", FLAG), bash("go test -tags=it ./pay"))  # fmt: skip
+            complete(bob_api, bash("git log --onelin", GIT_FLAG), bash("git log --oneline"))  # fmt: skip
+        monkeypatch.setattr(failures, "MAX_READ", 1)
+
+        with CaptureQueriesContext(connection) as queries:
+            lines = card(bob_api).json()["lines"]
+
+        assert [line["section"] for line in lines] == ["failure"]
+        of_lessons = '"playbook_playbookdelta"."run_id" IN'
+        decisions = [q["sql"] for q in queries if of_lessons in q["sql"]]
+        assert decisions
+        assert not any('"gates"' in sql for sql in decisions)
 
 
 class TestWrongInstructions:
