@@ -6,10 +6,12 @@ How rules and memories were used is known of their exposures (`playbook.reading.
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import Count, QuerySet, Sum
 
@@ -20,6 +22,25 @@ from mcp_server.models import Push
 from projects.models import Project
 
 MAX_FIXES = 2_000  # fixes of one week that are looked up, the newest first
+
+
+class GivenFix(NamedTuple):
+    """The columns of a `Push` that are compared."""
+
+    session: str
+    subject: str
+    repair_id: uuid.UUID | None
+    at: datetime
+
+
+class LaterRepair(NamedTuple):
+    """The columns of an `ObservedRepair` that are compared."""
+
+    session: str
+    signature: str
+    cure: str
+    has_worked: bool
+    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -99,14 +120,18 @@ def count(project: Project, start: datetime, end: datetime, caller: Caller) -> P
 def count_fixes(
     project: Project, start: datetime, end: datetime, caller: Caller
 ) -> FixUse:
-    """Count the fixes that were given in a time, at most MAX_FIXES."""
+    """Count the fixes that were given in a time, at most MAX_FIXES, and used in it."""
     fixes = _rows(project, start, end, caller).filter(kind=Push.PushKind.FIX)
-    pushes = list(fixes.order_by("-pk")[:MAX_FIXES])
+    pushes = [
+        GivenFix(*row)
+        for row in fixes.order_by("-pk").values_list(*GivenFix._fields)[:MAX_FIXES]
+    ]
     if not pushes:
         return NO_FIXES
     repairs = ObservedRepair.objects.visible_to(caller).filter(project=project)
-    cures = repairs.in_bulk([push.repair_id for push in pushes])
-    later = _by_session(repairs, pushes)
+    given = repairs.filter(pk__in=[push.repair_id for push in pushes])
+    cures: dict[uuid.UUID | None, str] = dict(given.values_list("pk", "cure"))
+    later = _by_session(repairs.filter(created_at__lt=end), pushes)
     used = not_used = 0
     for push in pushes:
         cure = cures.get(push.repair_id)
@@ -115,7 +140,7 @@ def count_fixes(
         ]
         if cure is None or not tries:
             continue
-        if any(row.cure == cure.cure and row.has_worked for row in tries):
+        if any(row.cure == cure and row.has_worked for row in tries):
             used += 1
         else:
             not_used += 1
@@ -130,14 +155,15 @@ def _rows(
 
 
 def _by_session(
-    repairs: QuerySet[ObservedRepair], pushes: Iterable[Push]
-) -> dict[tuple[str, str], list[ObservedRepair]]:
-    found: defaultdict[tuple[str, str], list[ObservedRepair]] = defaultdict(list)
+    repairs: QuerySet[ObservedRepair], pushes: Iterable[GivenFix]
+) -> dict[tuple[str, str], list[LaterRepair]]:
+    found: defaultdict[tuple[str, str], list[LaterRepair]] = defaultdict(list)
     signatures = {push.subject for push in pushes}
     oldest = min((push.at for push in pushes), default=None)
     if oldest:
         rows = repairs.filter(signature__in=signatures, created_at__gt=oldest)
-        for row in rows.order_by("pk"):
+        for values in rows.order_by().values_list(*LaterRepair._fields):
+            row = LaterRepair(*values)
             found[digest(row.session), row.signature].append(row)
     return found
 

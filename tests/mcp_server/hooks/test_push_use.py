@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from common.caller import Caller, Role
 from console import weeks
@@ -60,9 +63,23 @@ def test_a_fix_is_used_if_its_session_then_did_the_same(
 
     assert before == FixUse(given=1)
     assert before.rest == "Of 1 fix the use is not known."
-    assert fix_use() == FixUse(1, used, not_used)
+    with CaptureQueriesContext(connection) as queries:
+        assert fix_use() == FixUse(1, used, not_used)
+    assert not any('"seen"' in query["sql"] for query in queries)
     assert fix_use().sentence == said
     assert use().tokens_per_session == use().tokens > 0
+
+
+def test_what_its_session_did_after_the_time_is_not_counted(
+    complete, hook, bob_api, project, alice
+):
+    complete(bob_api, session_id="s1")
+    hook(bob_api, **failed("s2"))
+    start, end = weeks.last_weeks(1)[0].start, timezone.now()
+
+    complete(bob_api, [bash(FAILED, ERROR), bash(CURED)], session_id="s2")
+
+    assert push_use.count_fixes(project, start, end, alice) == FixUse(given=1)
 
 
 def test_another_session_says_nothing_of_it(complete, hook, bob_api, fix_use):
