@@ -16,7 +16,8 @@ from console.weeks import Week
 from mcp_server.hooks import push_use
 from mcp_server.hooks.push_use import NO_FIXES, FixUse
 from memories.models import Memory
-from playbook.models import PlaybookDelta
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.proposals.proposed_change import WRITES_TEXT
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
@@ -51,7 +52,7 @@ class WeekFigures:
         ways = {
             "live as a rule": self.live,
             "waiting for a person": self.waiting,
-            "rejected or undone": self.others,
+            "rejected, undone or retired": self.others,
         }
         named = ", ".join(f"{count:,} {way}" for way, count in ways.items() if count)
         noun = "lesson was" if self.lessons == 1 else "lessons were"
@@ -99,21 +100,27 @@ def count(project: Project, week: Week, caller: Caller) -> WeekFigures:
 def _count_lessons(
     project: Project, week: Week, caller: Caller
 ) -> tuple[int, int, int]:
-    """Count the rules that tasks proposed; what a gate refused is no lesson."""
+    """Count what tasks proposed to write; what a gate refused is no lesson."""
     proposed = (
         PlaybookDelta.objects.visible_to(caller)
         .filter(
             project=project,
-            operation=PlaybookDelta.DeltaOperation.ADD,
+            operation__in=WRITES_TEXT,
             pk__gte=lowest_id_at(week.start),
             created_at__gte=week.start,
             created_at__lt=week.end,
         )
-        .exclude(producer=PlaybookDelta.Producer.HUMAN)
-        .exclude(Q(status=Status.REJECTED, reviewer=""))
+        .exclude(run_id=None)
+        .exclude(status=Status.REJECTED, reviewer="")
     )
-    rows = proposed.order_by().values_list("status").annotate(n=Count("pk"))
-    by_status = dict(rows)
-    live = sum(by_status.get(status, 0) for status in PlaybookDelta.IN_FORCE)
-    waiting = sum(by_status.get(status, 0) for status in (Status.PENDING, Status.STALE))
-    return live, waiting, sum(by_status.values()) - live - waiting
+    is_live = Q(
+        status__in=PlaybookDelta.IN_FORCE,
+        entry__status=PlaybookEntry.EntryStatus.ACTIVE,
+    )
+    counts = proposed.aggregate(
+        live=Count("pk", filter=is_live),
+        waiting=Count("pk", filter=Q(status__in=(Status.PENDING, Status.STALE))),
+        all=Count("pk"),
+    )
+    live, waiting = counts["live"], counts["waiting"]
+    return live, waiting, counts["all"] - live - waiting

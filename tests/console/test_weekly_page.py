@@ -114,14 +114,22 @@ class TestFigures:
         self, owner, project, alice, a_memory
     ):
         a_memory()
-        a_proposal(project)
-        decide.accept(a_proposal(project, content="Read the tide table."), alice)
-        a_proposal(project, status="rejected")
-        a_proposal(project, producer="human")
+        of_task = {"run_id": uuid7()}
+        a_proposal(project, **of_task)
+        own_words = a_proposal(project, content="Read the tide table.", **of_task)
+        decide.accept(own_words, alice)
+        PlaybookDelta.objects.filter(pk=own_words.pk).update(producer="human")
+        retired = decide.accept(a_proposal(project, content="Ring.", **of_task), alice)
+        PlaybookEntry.objects.filter(pk=retired.entry_id).update(status="deprecated")
+        a_proposal(project, status="rejected", **of_task)
+        a_proposal(project, content="Imported.")
 
         html = page(owner, project).content.decode()
 
-        said = "2 lessons were learned from tasks: 1 live as a rule, 1 waiting for a person."
+        said = (
+            "3 lessons were learned from tasks: 1 live as a rule, 1 waiting for a person, "
+            "1 rejected, undone or retired."
+        )
         assert said in html
         assert "1 memory was stored." in html
         assert "No fix was given back at a failing command." in html
