@@ -22,6 +22,7 @@ from common.caller import Caller
 from common.text import question_focus
 from common.text.contradiction import disagreement
 from console.inbox import reach
+from console.inbox.proposal_cards import ProposalCard
 from console.inbox.reach import Reach
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
@@ -82,11 +83,12 @@ class Nearby:
         return [run for run in self.runs if run.has_failure]
 
 
-def find_nearby(delta: PlaybookDelta, caller: Caller) -> Nearby:
+def find_nearby(card: ProposalCard, caller: Caller) -> Nearby:
+    delta = card.delta
     use = exposures.count_use(delta.entry) if delta.entry else None
     if not delta.content:
         return Nearby(use=use)
-    given = reach.estimate(delta, caller)
+    given = reach.estimate(card, caller)
     vector = delta_review.embed_text(delta, delta.content).vector
     if vector is None:
         return Nearby(use=use, reach=given, note="The embedding model did not answer.")
@@ -161,7 +163,8 @@ def _measure_run(
     found = question_focus.find_focus(goal)
     # The embedding of the goal is cached, because the next card needs it again.
     task = active_model.embed_query(found.words if found else goal)
-    similarity = sum(a * b for a, b in zip(vector, task, strict=True))
+    cosine = sum(a * b for a, b in zip(vector, task, strict=True))
+    similarity = active_model.scale_of(vector.model).similarity(cosine)
     around = applicability.read_surroundings(goal)
     places = reach.places_of(delta)
     measured = relevance.judge_text(delta.content, places, similarity, around)

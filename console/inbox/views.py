@@ -80,7 +80,7 @@ class CardPage(InboxPage):
     def render_card(
         self, card: proposal_cards.ProposalCard, status: int = 200
     ) -> HttpResponse:
-        effect = nearby.find_nearby(card.delta, self.caller)
+        effect = nearby.find_nearby(card, self.caller)
         context = {**self.context(), "card": card, "nearby": effect, "is_whole": True}
         return self.render(CardPage.template, status=status, **context)
 
@@ -91,7 +91,7 @@ class NearbyPart(InboxPage):
     def get(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         delta = self.delta(pk)
         card = self.card(delta, {})
-        effect = nearby.find_nearby(delta, self.caller)
+        effect = nearby.find_nearby(card, self.caller)
         part = self.render_part("nearby.html", card=card, nearby=effect)
         return HttpResponse(part)
 

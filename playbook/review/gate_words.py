@@ -175,7 +175,7 @@ def explain_risk(delta: PlaybookDelta) -> str:
     gates = [gate for gate in delta.gates if isinstance(gate, dict)]
     open_gates = [str(g.get("name")) for g in gates if g.get("verdict") != "pass"]
     names = [name for name in open_gates if name in PERSON_GATES] or open_gates
-    if delta.risk == "medium" or not names:
+    if delta.risk == "medium":
         names = open_gates
     found = [GATES[name].risk for name in dict.fromkeys(names) if name in GATES]
     if delta.operation in REMOVAL_OPERATIONS:

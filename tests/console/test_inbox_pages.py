@@ -13,7 +13,9 @@ from django.urls import reverse
 from ace.models import AceRun, ObservedRepair
 from audit.models import AuditEvent
 from common.caller import Role
+from console.inbox import proposal_cards, reach
 from inference.embedding import active_model
+from inference.embedding.calibration import Scale
 from inference.errors import InferenceError
 from memories.models import PossibleDuplicate
 from memories.store import write
@@ -916,7 +918,7 @@ class TestOneCard:
         ).content.decode()
 
         assert f"Merge into {entry.label}" in page
-        assert "Of the last 1 tasks, relevance alone picks it for 1:" in page
+        assert "Of the last 1 task, relevance alone picks it for 1:" in page
         assert "tasks met this failure" not in page
         assert reverse("admin:ace_acerun_change", args=[run.pk]) in page
         part = curator.get(reverse("console:inbox_nearby", args=[delta.pk]))
@@ -933,7 +935,7 @@ class TestOneCard:
         assert "relevance alone picks it for 1:" in page
         assert "the task uses gh" in page
 
-    def test_it_says_that_every_session_will_be_given_a_rule_of_a_small_playbook(
+    def test_it_says_that_a_session_is_given_a_rule_of_a_small_playbook(
         self, waiting_deltas, curator, a_run, project
     ):
         a_run("Bake bread.")
@@ -942,7 +944,8 @@ class TestOneCard:
         page = effect_of(curator, delta)
 
         assert (
-            "Every session of this project that a hook starts will be given it." in page
+            "As a rule, a session of this project that a hook starts is given it."
+            in page
         )
         assert "The context of every task will have it" in page
         assert "relevance alone picks it for 0." in page
@@ -950,6 +953,36 @@ class TestOneCard:
         page = effect_of(curator, delta)
         assert "not every start will have it" in page
         assert "The context of a task will have it if relevance picks it." in page
+        project.settings = {"hooks": {"session_start": False}}
+        project.save()
+        assert "No session is given it at its start" in effect_of(curator, delta)
+
+    def test_a_merge_frees_the_tokens_of_the_other_rules(
+        self, waiting_deltas, alice, write, project
+    ):
+        entry = write("When calling `edit_file`, pass `path` and close it.")
+        delta = waiting_deltas(RULE)
+        targets = [{"id": str(entry.pk), "version": entry.version}]
+        PlaybookDelta.objects.filter(pk=delta.pk).update(targets=targets)
+        delta.refresh_from_db()
+        [card] = proposal_cards.build_cards([delta], alice)
+
+        found = reach.estimate(card, alice)
+
+        held = Playbook.objects.get(project=project).tokens
+        assert found.tokens == held + card.tokens < entry.tokens + held
+        assert found.rules == "1 rule"
+
+    def test_relevance_reads_the_cosine_on_the_scale_of_the_model(
+        self, waiting_deltas, curator, a_run, monkeypatch
+    ):
+        a_run("When calling `edit_file`, pass `path` instead.")
+        delta = waiting_deltas(RULE)
+        assert "relevance alone picks it for 1:" in effect_of(curator, delta)
+        high = Scale(unrelated=0.999999, related=0.9999999)
+        monkeypatch.setattr(active_model, "scale_of", lambda model: high)
+
+        assert "relevance alone picks it for 0." in effect_of(curator, delta)
 
     def test_the_tasks_that_met_the_failure_are_counted(
         self, waiting_deltas, curator, a_run, project
