@@ -10,7 +10,6 @@ from ace.rules.feedback import directives, permanence
 from ace.rules.feedback.directives import Directive
 from ace.rules.task import Task
 
-MAX_TEXT = 3_000  # characters, as of `wishes`
 MAX_REQUESTS = 6  # of one prompt
 FIELD = "goal"
 
@@ -28,9 +27,11 @@ def is_in(prompt: str) -> bool:
 
 
 def find_in(prompt: str) -> list[Directive]:
+    own_words = permanence.blank_quotes(prompt)
     found = [
         directive
-        for directive in directives.find(prompt[:MAX_TEXT])
-        if directive.is_complete and permanence.says_that_it_lasts(directive.sentence)
+        for directive in directives.find(prompt)
+        if directive.is_complete
+        and permanence.says_that_it_lasts(own_words[directive.start : directive.end])
     ]
     return found[:MAX_REQUESTS]

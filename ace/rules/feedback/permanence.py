@@ -49,12 +49,12 @@ _IN_PROJECT = (
 )
 _LASTS = re.compile(
     r"^(?:(?:and|also|but|please|ok|okay),? ){0,3}"
-    r"(?:going forward|in (?:the |all )?future|for the future|remember (?:that|to)"
-    r"|(?:every ?time|each time|whenever) you)\b"
+    r"(?:(?:going forward|in (?:the |all )?future|for the future|remember that"
+    r"|(?:every ?time|each time|whenever) you|never (?:ever )?again)\b"
+    r"|(?:never|don['\u2019]?t ever) [^\n]{0,400}\bagain[ .!]{0,5}$)"
     r"|^(?:(?:and|also|but|please),? ){0,3}(?:always|never|do not|don['\u2019]?t)\b[^\n]{0,400}"
     r"\bin (?:the |all )?future[ .!]{0,5}$"
     r"|\bfrom (?:now|here) on\b|\bgoing forward[ .!]{0,5}$"
-    r"|\bnever (?:ever )?again\b|\b(?:never|don['\u2019]?t ever) [^\n]{0,400}\bagain[ .!]{0,5}$"
     rf"|\b(?:always|never|whenever|every ?time)\b[^\n]{{0,400}}\b{_IN_PROJECT}\b"
     rf"|\b{_IN_PROJECT}\b[^\n]{{0,400}}\b(?:always|never|whenever|every ?time)\b",
     re.IGNORECASE,
@@ -63,6 +63,19 @@ _LASTS = re.compile(
 _SERVES_TASK = re.compile(
     r"\bso (?:that )?(?:we|you|it|they|this|that|the|i)\b|^never ?mind\b", re.IGNORECASE
 )
+
+
+# Somebody else's words, or those of the code; at most this many characters of a paragraph.
+_QUOTED = re.compile(
+    r"```(?:[^`]|`(?!``)){0,3000}```"
+    r"|\"(?:[^\"\n]|\n(?!\n)){0,600}\"|\u201c(?:[^\u201d\n]|\n(?!\n)){0,600}\u201d"
+    r"|`[^`\n]{0,600}`|(?<!\w)(?:'[^'\n]{0,600}'|\u2018[^\u2019\n]{0,600}\u2019)(?!\w)"
+)
+
+
+def blank_quotes(text: str) -> str:
+    """Return the text, of the same length, with spaces for what it quotes."""
+    return _QUOTED.sub(lambda match: " " * len(match[0]), text)
 
 
 def says_that_it_lasts(sentence: str) -> bool:

@@ -130,12 +130,13 @@ def find(task: Task) -> list[Wish]:
 
 def _of_text(task: Task, field: str) -> Iterator[Wish]:
     text = task.text(field)[:MAX_TEXT]
+    own_words = permanence.blank_quotes(text)
     for start, end in conversation.split(text):
         # Such a sentence needs no second telling (`lasting_requests`).
         if (
             field == "goal"
             and task.is_prompt
-            and permanence.says_that_it_lasts(text[start:end])
+            and permanence.says_that_it_lasts(own_words[start:end])
         ):
             continue
         # "Book a seat to Porto" is a task, and no wish about how to work.
