@@ -41,7 +41,6 @@ from playbook.reading import exposures
 from projects.models import Project
 
 log = structlog.get_logger(__name__)
-FENCE_TOKENS = tokens.estimate(fence("")) + 1
 # A session whose context was compacted or cleared has lost what it was given.
 RESTARTS = ("compact", "clear")
 
@@ -129,7 +128,9 @@ def _start_with_prompt(
     _open_session(project, event, caller, harness.name)
     sections = _find_for_prompt(project, event, caller)
     if project.options.hooks.session_start:
-        sections += session_start.find(project, event, caller, server=server)
+        sections += session_start.find(
+            project, event, caller, server=server, before=sections
+        )
     return _give_start(caller, project, harness, event, sections)
 
 
@@ -209,7 +210,11 @@ def _give(
     if not any(each.lines for each in sections):
         return HookAnswer({})
     had = pushes.find_given(project, event, caller)
-    room = limit - FENCE_TOKENS - tokens.estimate(f"{opening}\n" if opening else "")
+    room = (
+        limit
+        - given_line.FENCE_TOKENS
+        - tokens.estimate(f"{opening}\n" if opening else "")
+    )
     chosen = given_line.fit(sections, room, had)
     new = pushes.record(
         project, event, caller, [line for each in chosen for line in each.lines]

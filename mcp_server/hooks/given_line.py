@@ -6,9 +6,11 @@ import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from common.text.memory_fence import fence
 from inference import tokens
 from mcp_server.models import Push
 
+FENCE_TOKENS = tokens.estimate(fence("")) + 1
 Subject = tuple[str, str]  # kind and subject
 
 

@@ -9,6 +9,7 @@ from agents.tiers.shared_words import key_words
 from common.caller import Caller
 from context import followed_lessons, memory_lines, task_records
 from context.headings import HEADINGS, ONLY_RULES
+from inference import tokens
 from mcp_server.hooks import branch_files, given_line, lesson_lines, rule_lines
 from mcp_server.hooks.branch_files import BranchFiles
 from mcp_server.hooks.given_line import GivenLine, Section
@@ -22,6 +23,7 @@ from projects.models import Project
 
 MAX_TOKENS = 400
 OPENING = f"Known of this; {ONLY_RULES}"
+OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Of its subject; a shorter prompt, such as "yes, go on", has none of its own.
 MIN_WORDS = 3
 MAX_PROMPT = 2_000  # characters that are read; what follows is mostly pasted
@@ -42,14 +44,16 @@ def find(project: Project, event: HookEvent, caller: Caller) -> list[Section]:
         return []
     files = branch_files.read(project, event, caller)
     rules = _find_rules(project, prompt, caller, files)
-    memories = _find_memories(project, prompt, caller, given_line.ids_of(rules))
+    sections = rule_lines.sections(rules, HEADINGS["relevant"], MAX_TOKENS)
+    given = given_line.lines_in(sections, MAX_TOKENS - OVERHEAD)
+    memories = _find_memories(project, prompt, caller, given_line.ids_of(given))
     others = lesson_lines.leave_out_own(memories, event.session)[:MAX_LESSONS]
-    lines = memory_lines.build(others, [line.text for line in rules])
+    lines = memory_lines.build(others, [line.text for line in given])
     lessons = lesson_lines.write(lines, files)
     if not (rules or lessons):
         return []
     return [
-        *rule_lines.sections(rules, HEADINGS["relevant"], MAX_TOKENS),
+        *sections,
         Section(HEADINGS["memory"], lessons, MAX_TOKENS),
     ]
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from common.caller import Caller
 from common.text.quote import json_string
 from context.headings import UNREVIEWED
-from context.memory_lines import EarlierTexts
 from mcp_server.hooks import branch_files, given_line
 from mcp_server.hooks.branch_files import AnchorState, BranchFiles
 from mcp_server.hooks.given_line import GivenLine, Section
@@ -24,13 +23,11 @@ MAX_RULE = 600  # characters of a rule
 MAX_RULES = 60  # rules that are read; the budget has no room for more
 
 
-def find(
-    project: Project, caller: Caller, files: BranchFiles, *, said: Sequence[str]
-) -> list[GivenLine]:
+def find(project: Project, caller: Caller, files: BranchFiles) -> list[GivenLine]:
     """Return the rules, the most important first, without the answers to single questions.
 
     The order is that of a rendering without a task, but rules of the files at hand come
-    before the rest. What `said` says already is left out.
+    before the rest.
     """
     rows = entry_list.find(project, entry_list.EntryFilters(), caller)
     rows = relevance.without_answers(rows)
@@ -38,10 +35,7 @@ def find(
     columns = rows.order_by().values_list(*EntryRow._fields)
     entries = sort_entries((EntryRow(*row) for row in columns), TaskFit())
     entries.sort(key=lambda each: not (each.pinned or _is_near(each, around)))
-    earlier = EarlierTexts()
-    earlier.add(*said)
-    ids = [each.pk for each in entries[:MAX_RULES] if not earlier.has(each.content)]
-    return load(project, ids, caller, files)
+    return load(project, [each.pk for each in entries[:MAX_RULES]], caller, files)
 
 
 def _is_near(entry: EntryRow, around: Surroundings) -> bool:

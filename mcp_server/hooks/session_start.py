@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from django.urls import reverse
 from django.utils import timezone
@@ -11,6 +12,8 @@ from common.caller import Caller, Role
 from context.card import card
 from context.card.card_line import CardLine
 from context.headings import ACCEPTED, HEADINGS, ONLY_RULES
+from context.memory_lines import EarlierTexts
+from inference import tokens
 from mcp_server.hooks import (
     branch_files,
     given_line,
@@ -27,26 +30,39 @@ from projects.models import Project
 
 OPENING = f"What earlier sessions of this project taught; {ONLY_RULES}"
 MAX_TOKENS = 1_200  # with the fence
+OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Tokens of a section. What one section leaves, the ones after it may use.
 CARD_TOKENS, RULE_TOKENS, WISH_TOKENS, NOTICE_TOKENS = 300, 500, 150, 80
 
 
 def find(
-    project: Project, event: HookEvent, caller: Caller, *, server: str
+    project: Project,
+    event: HookEvent,
+    caller: Caller,
+    *,
+    server: str,
+    before: Sequence[Section] = (),
 ) -> list[Section]:
     """Return the sections, the most important first.
 
-    What a line of the card or a rule says, the sections after it leave out; what an accepted
-    rule says, the card leaves to it.
+    What a rule says that is given, no other section says; what a line of the card says, the
+    sections after it leave out. A rule that the sections `before` leave no room for takes
+    nothing along.
     """
     files = branch_files.read(project, event, caller)
+    notices = Section(
+        "For a curator:", _notices(project, caller, server), NOTICE_TOKENS
+    )
     lines = card.make(project, caller).lines
-    said = [line.text for line in lines if not line.decisions.rules]
-    found = rule_lines.find(project, caller, files, said=said)
-    rules = rule_lines.sections(found, f"{ACCEPTED}:", RULE_TOKENS)
-    given = given_line.ids_of(given_line.lines_in(rules, MAX_TOKENS))
-    cards = card.without_rules(lines, given)
-    said = [*(line.text for line in cards), *(line.text for line in found)]
+    rules = rule_lines.sections(
+        rule_lines.find(project, caller, files), f"{ACCEPTED}:", RULE_TOKENS
+    )
+    first = [*before, notices, _card_section(lines)]
+    given = _rules_in(given_line.lines_in([*first, *rules], MAX_TOKENS - OVERHEAD))
+    rules = [_put_first(section, given) for section in rules]
+    ids, texts = given_line.ids_of(given), [line.text for line in given]
+    cards = _without_said(card.without_rules(lines, ids), texts)
+    said = [*(line.text for line in cards), *texts]
     wishes = known_wishes.find(project, caller, session=event.session, said=said)
     lessons = lesson_lines.find_newest(
         project,
@@ -54,16 +70,36 @@ def find(
         files,
         session=event.session,
         said=said,
-        rules=given,
+        rules=ids,
         lessons=card.said_lessons(cards),
     )
     return [
-        Section("For a curator:", _notices(project, caller, server), NOTICE_TOKENS),
-        Section(HEADINGS["card"], [_of_card(line) for line in cards], CARD_TOKENS),
+        notices,
+        _card_section(cards),
         *rules,
         Section("You were asked:", wishes, WISH_TOKENS),
         Section("Newest lessons:", lessons, MAX_TOKENS),
     ]
+
+
+def _rules_in(lines: Iterable[GivenLine]) -> list[GivenLine]:
+    return [line for line in lines if line.kind == Push.PushKind.RULE]
+
+
+def _put_first(section: Section, given: Collection[GivenLine]) -> Section:
+    """Return the section with the lines that have room before the others, in their order."""
+    return replace(section, lines=sorted(section.lines, key=lambda x: x not in given))
+
+
+def _without_said(lines: Iterable[CardLine], texts: Iterable[str]) -> list[CardLine]:
+    """Return the lines of the card but those that one of these rules states."""
+    earlier = EarlierTexts()
+    earlier.add(*texts)
+    return [line for line in lines if not earlier.has(line.text)]
+
+
+def _card_section(lines: Iterable[CardLine]) -> Section:
+    return Section(HEADINGS["card"], [_of_card(line) for line in lines], CARD_TOKENS)
 
 
 def _of_card(line: CardLine) -> GivenLine:

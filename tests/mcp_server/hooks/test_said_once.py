@@ -9,6 +9,7 @@ import pytest
 from ace import run as runs
 from ace.episode import EpisodeSource
 from context.memory_lines import EarlierTexts
+from mcp_server.hooks import session_start
 from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import PlaybookDelta
@@ -25,7 +26,7 @@ CARD = (
 
 
 @pytest.mark.django_db
-def test_a_lesson_of_the_card_is_no_rule_and_no_newest_lesson(
+def test_what_a_rule_says_is_no_line_of_the_card_and_no_newest_lesson(
     complete, hook, alice_api, alice, project
 ):
     for number in range(2):
@@ -45,7 +46,8 @@ def test_a_lesson_of_the_card_is_no_rule_and_no_newest_lesson(
     text = text_of(hook(alice_api, **started("s9")))
 
     assert text.count("--group-by") == 1
-    assert '"--group-by" instead of "--by"' in text
+    rules = text[text.index("Rules that this project accepted:") :]
+    assert RULE in rules
     assert "sales.sh" in text
 
 
@@ -91,3 +93,22 @@ def test_what_a_repair_taught_stands_once_at_a_start(
     [line] = [line for line in text.splitlines() if "--by" in line]
     assert ("do not pass" in line) == is_accepted
     assert ('leave out "--by region"' in line) != is_accepted
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("opens", ["start", "prompt"])
+def test_a_rule_without_room_takes_nothing_along(
+    opens, complete, hook, alice_api, project, monkeypatch
+):
+    for number in range(2):
+        complete(alice_api, CALLS, session_id=f"s{number}")
+    rule = {"project_id": str(project.pk), "category": "patterns", "content": RULE}
+    assert alice_api.post("/api/v1/playbook/entries", rule).status_code == 201
+    monkeypatch.setattr(session_start, "RULE_TOKENS", 15)
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s9", "prompt": "Hm"}
+    event = started("s9") if opens == "start" else prompt
+
+    text = text_of(hook(alice_api, query="?opens_session=true", **event))
+
+    assert RULE not in text
+    assert '"--group-by" instead of "--by"' in text
