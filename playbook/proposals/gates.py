@@ -158,8 +158,10 @@ def _import_gates(proposal: Proposal) -> Iterator[GateResult]:
 def _usefulness_gates(proposal: Proposal) -> Iterator[GateResult]:
     """Check usefulness.
 
-    A merge of accepted entries only gets warnings.
+    A merge of accepted entries only gets warnings, and so does what a person says is to last:
+    they may well mean every task, or a date.
     """
+    is_meant = proposal.operation == Operation.MERGE or proposal.is_lasting_wish
     checks = (
         text_gates.check_actionable,
         text_gates.check_specific,
@@ -167,7 +169,7 @@ def _usefulness_gates(proposal: Proposal) -> Iterator[GateResult]:
     )
     for check in checks:
         result = check(proposal.content or "")
-        yield _as_warning(result) if proposal.operation == Operation.MERGE else result
+        yield _as_warning(result) if is_meant else result
 
 
 def _surroundings(proposal: Proposal) -> Iterator[str]:

@@ -161,6 +161,11 @@ class Proposal:
         )
 
     @property
+    def is_lasting_wish(self) -> bool:
+        """Whether a person said it in a prompt, and that it lasts."""
+        return self.signature.startswith(LASTING_SIGNATURE)
+
+    @property
     def is_of_observation(self) -> bool:
         """Whether an agent wrote it about an observation of its task."""
         return self.signature.startswith(OBSERVED_SIGNATURE)

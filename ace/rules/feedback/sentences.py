@@ -9,9 +9,11 @@ from ace.rules import word_tables
 
 MAX_SENTENCE = 600
 
-# A full stop inside `e.g.`, `1.5` or `app.py` does not end a sentence.
+# A full stop inside `e.g.`, `1.5` or `app.py` does not end a sentence, nor does one between a
+# digit and a small letter, as in "like 31.12. in reports".
 _END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?:[.?]|(?<=[a-z])!)(?=[\s\"')\]]|$)|\n"
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)"
+    r"(?:\.(?!(?<=\d\.)[ \t]{1,3}[a-z])|\?|(?<=[a-z])!)(?=[\s\"')\]]|$)|\n"
 )
 _BULLET = re.compile(
     r"[ \t]{0,20}(?:[-*\u2022>]{1,3}[ \t]{1,8}|\(?\d{1,3}[.)][ \t]{1,8})?[ \t]{0,20}"

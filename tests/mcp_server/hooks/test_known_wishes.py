@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from ace import run as runs
 from ace.episode import EpisodeSource
+from ace.models import AceRun
 from common.caller import Role
 from playbook.models import PlaybookDelta
 from tests.mcp_server.hooks.conftest import started, text_of
@@ -99,10 +100,11 @@ class TestSaidToLast:
     SENTENCE = "From now on, never write reports to the desktop."
 
     @pytest.fixture
-    def told_once(self, project, bob, bob_api):
+    def told_once(self, project, bob, bob_api, request):
         """Tell Bob's agent in one session, whose task is kept as an episode."""
         bob = replace(bob, key_id=bob_api.key.pk)
-        request = {"agent_id": "a", "goal": self.SENTENCE, "result": "Understood."}
+        sentence = getattr(request, "param", self.SENTENCE)
+        request = {"agent_id": "a", "goal": sentence, "result": "Understood."}
         request |= {"tool_usage": [], "session_id": "s1", "is_prompt": True}
         runs.complete(project, request, bob, source=EpisodeSource())
         return PlaybookDelta.objects.get()
@@ -118,6 +120,25 @@ class TestSaidToLast:
         line = f'- asked on {today}: "{self.SENTENCE}"; waits in the inbox'
         assert text.splitlines()[-3:-1] == ["You were asked:", line]
         assert hook(bob_api, **started("s1")) == {}
+
+    @pytest.mark.parametrize(
+        "told_once",
+        [
+            "From now on always write dates as 2026-01-31 in the reports.",
+            "From now on, always write dates like 31.12. in the reports.",
+            "From now on, always add a test with a fix.",
+            "From now on, please answer in German.",
+        ],
+        indirect=True,
+    )
+    def test_a_date_or_what_holds_for_every_task_may_be_meant(
+        self, told_once, hook, bob_api
+    ):
+        goal = told_once.evidence[0]["quote"]
+
+        assert told_once.status == PlaybookDelta.DeltaStatus.PENDING
+        assert goal == AceRun.objects.get().request["goal"]
+        assert f'"{goal}"; waits' in text_of(hook(bob_api, **started("s2")))
 
     def test_nobody_else_gets_it_until_it_is_accepted(
         self, told_once, hook, client_of, project, alice_api
