@@ -5,3 +5,7 @@ from django.apps import AppConfig
 
 class ContextConfig(AppConfig):
     name = "context"
+
+    def ready(self) -> None:
+        # This import registers which lessons a summary of memories leaves out.
+        import context.followed_lessons  # noqa: F401

@@ -14,11 +14,12 @@ from dataclasses import replace
 from django.db.models import Case, Exists, F, OuterRef, Subquery, UUIDField, Value, When
 
 from ace.models import AceRun
-from common.caller import Caller
+from common.caller import SYSTEM, Caller
 from common.text.plain_text import similarity_hash
 from memories.models import Memory
 from memories.queries import PRIVATE_SCOPES
 from memories.read.search import MemoryHit
+from memories.retention import compact
 from playbook.models import PlaybookDelta
 from playbook.queries import STATES_LESSON, DeltaQuerySet
 
@@ -63,6 +64,12 @@ def choose_of_hits(
     return [
         replace(hit, memory=memory) for hit, memory in zip(hits, memories, strict=True)
     ]
+
+
+@compact.on_summary
+def choose_for_summary(memories: Sequence[Memory]) -> Sequence[Memory]:
+    """Return memories as a summary of them has them, whoever reads it."""
+    return choose(memories, SYSTEM)
 
 
 def _find_left_out(

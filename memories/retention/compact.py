@@ -29,6 +29,9 @@ from memories.store.drafts import Draft
 from projects.models import Project
 
 Summarizer = Callable[[Sequence[Memory]], str | MergedText]
+Choice = Callable[[Sequence[Memory]], Sequence[Memory]]
+# What leaves out of memories the words that a summary is not to have.
+_choices: list[Choice] = []
 
 # How often a memory can be compacted by policy. The results of the last compaction stay.
 MAX_GENERATION = 3
@@ -132,9 +135,20 @@ def project_summarizer(project: Project, run_id: uuid.UUID | None = None) -> Sum
     extracts sentences. All requests with one `run_id` share the timeout of the model.
     """
     run_id = run_id or uuid7()
-    return lambda sources: model_summary.summarize(
-        project, [text_to_keep(memory) for memory in sources], run_id
-    )
+
+    def summarize(sources: Sequence[Memory]) -> str | MergedText:
+        for choose in _choices:
+            sources = choose(sources)
+        texts = [text_to_keep(memory) for memory in sources]
+        return model_summary.summarize(project, texts, run_id)
+
+    return summarize
+
+
+def on_summary(choice: Choice) -> Choice:
+    """Register what chooses the words of memories that a summary may have."""
+    _choices.append(choice)
+    return choice
 
 
 def text_to_keep(memory: Memory) -> str:

@@ -10,6 +10,7 @@ from ace.models import AceRun
 from common.caller import Caller, Role
 from common.text.plain_text import similarity_hash
 from context import followed_lessons
+from memories.retention import compact
 from memories.scopes import Scope
 from memories.store import write as store
 from memories.store.drafts import Draft
@@ -124,3 +125,15 @@ def test_what_repeats_an_undone_rule_in_other_words_is_not(
     propose(operation=operation, **again)
 
     assert followed([memory], owner) == [False]
+
+
+def test_a_summary_of_memories_leaves_a_withdrawn_lesson_out(episode, propose, project):
+    memories = [episode(), episode("Name the gateway.")]
+    summarize = compact.project_summarizer(project)
+    assert LESSON in summarize(memories).text
+
+    propose()
+
+    text = summarize(memories).text
+    assert LESSON not in text
+    assert "Name the gateway." in text
