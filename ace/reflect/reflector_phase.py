@@ -38,6 +38,7 @@ from playbook.entries import neighbours
 from playbook.entries.neighbours import Neighbour
 from playbook.history.votes import Vote
 from playbook.models import PlaybookEntry
+from playbook.proposals.proposed_change import WISH_SIGNATURE
 from projects.models import Project
 
 # Limits of what an ACEResult shows; the Reflection keeps everything.
@@ -74,7 +75,9 @@ def _create(run: AceRun, caller: Caller) -> Reflection:
     )
     findings = _read_by_rules(run, task, entries)
     lesson_requests.store(run, task, findings, repairs)
-    model_lessons = by_model.reflect(run, task, findings, entries)
+    model_lessons = _without_wishes(
+        by_model.reflect(run, task, findings, entries), findings
+    )
     lessons = _lessons(task, findings, model_lessons)
     related = neighbours.find_related(run.project, _subject(task, lessons))
     reflection, _ = Reflection.objects.get_or_create(
@@ -102,6 +105,37 @@ def _read_by_rules(
     findings = observations.learn(run, task, findings)
     findings = lasting_wishes.learn(task, findings)
     return repeated_wishes.learn(run, task, findings)
+
+
+def _without_wishes(
+    model_lessons: ModelLessons, findings: RuleFindings
+) -> ModelLessons:
+    """Drop the model's copies of a person's wishes, which are for that person's agents alone.
+
+    A copy says the same, or quotes nothing but the sentence of the wish.
+    """
+    wishes = [
+        lesson
+        for lesson in findings.lessons
+        if lesson.signature.startswith(WISH_SIGNATURE)
+    ]
+    kept = [
+        lesson
+        for lesson in model_lessons.lessons
+        if not any(_is_copy(lesson, wish) for wish in wishes)
+    ]
+    return dataclasses.replace(model_lessons, lessons=tuple(kept))
+
+
+def _is_copy(lesson: TaskLesson, wish: TaskLesson) -> bool:
+    same = plain_text.similarity_hash(lesson.content)
+    return same == plain_text.similarity_hash(wish.content) or all(
+        any(
+            span.field == said.field and span.start < said.end and said.start < span.end
+            for said in wish.evidence
+        )
+        for span in lesson.evidence
+    )
 
 
 def _lessons(

@@ -36,6 +36,21 @@ def by_model():
     return list(PlaybookDelta.objects.filter(producer="model"))
 
 
+def test_its_copy_of_a_wish_is_dropped_and_the_wish_is_kept(model, project, alice):
+    wish = "From now on, never write reports to the desktop."
+    copy = lesson(
+        content="Never write reports to the desktop.",
+        quotes=[{"field": "goal", "quote": wish}],
+    )
+    said_otherwise = {**copy, "content": "Keep the desktop free of reports."}
+    model(reflection(copy, said_otherwise))
+
+    runs.complete(project, {**TASK, "goal": wish, "is_prompt": True}, alice)
+
+    [delta] = PlaybookDelta.objects.filter(content__contains="desktop")
+    assert (delta.producer, delta.status) == ("rule", "pending")
+
+
 class TestAGoodAnswer:
     def test_its_lesson_enters_the_playbook_with_its_producer(self, model, complete):
         model(reflection(lesson()))
