@@ -29,7 +29,7 @@ class IssuedKey:
 
 
 class KeyRevoked(errors.StateConflict):
-    """This key is revoked or has expired; issue a new one instead."""
+    """This key has ended, or is replaced already; issue a new one instead."""
 
     code = "key_revoked"
 
@@ -78,14 +78,14 @@ def rotate(
 ) -> IssuedKey:
     """Replace a key by a new one with the same rights.
 
-    The old key stays usable for the overlap. The new key has the same lifetime as the old
-    key had.
+    The old key stays usable for the overlap; one that has ended stays so. The new key has the
+    same lifetime as the old key had, and is the same person.
     """
     key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
     require_control(caller, key)
     if key.may_attest and caller.key_id != key.pk:
         require_attester(caller)
-    if key.has_ended or key.replaced_by_id:
+    if key.replaced_by_id:
         raise KeyRevoked
     now = timezone.now()
     lifetime = key.expires_at - key.created_at if key.expires_at else None

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from agent_memory.client import Client
@@ -137,11 +138,15 @@ def _issue(
 ) -> ConnectionKey:
     found = next(iter(client.projects_list(name=project)["results"]), None)
     row = found or client.projects_create(name=project)
-    key = client.keys_issue(
-        name=f"am connect, {agent_id}",
-        role="viewer" if is_read_only else "writer",
-        projects=[row["id"]],
-        agent_id=agent_id,
+    name = f"am connect, {agent_id}"
+    role: Literal["viewer", "writer"] = "viewer" if is_read_only else "writer"
+    ended = _find_ended(client, row["id"], name, role)
+    key = (
+        client.keys_rotate(ended, overlap_hours=0)
+        if ended
+        else client.keys_issue(
+            name=name, role=role, projects=[row["id"]], agent_id=agent_id
+        )
     )
     if not key["secret"]:
         client.keys_revoke(key["id"])
@@ -150,6 +155,19 @@ def _issue(
             "again."
         )
     return ConnectionKey(key["secret"], key["id"], row["name"], row["id"])
+
+
+def _find_ended(client: Client, project_id: str, name: str, role: str) -> str:
+    """Return the id of the newest ended key of the same machine, or an empty text.
+
+    Who connects again after a removal takes its place, and so is the same person as before.
+    """
+    for row in client.follow(client.keys_list(project_id=project_id)):
+        has_ended = row["revoked_at"] and not row["replaced_by"]
+        found = (row["name"], row["role"], row["projects"])
+        if has_ended and found == (name, role, [project_id]):
+            return row["id"]
+    return ""
 
 
 def revoke(server: str, secret: str, key_id: str) -> str:

@@ -62,10 +62,17 @@ class Service:
             "structuredContent": {"id": "m1", "status": "forgotten"},
         }
         self.checks = CHECKS
+        self.ended = []
         self.proposals = [
             {"id": name, "operation": "add", "content": f"Rule {name}", "reason": ""}
             for name in ("d12", "d13", "d21")
         ]
+
+    def keys(self):
+        live = {"id": "k0", "prefix": "am_given", "role": self.role, "name": "mine"}
+        ended = {"revoked_at": "2026-01-01T00:00:00Z", "prefix": "am_ended"}
+        yield {**live, "projects": ["p1"], "revoked_at": None, "replaced_by": None}
+        yield from ({**ended, "replaced_by": None, **row} for row in self.ended)
 
     def __call__(self, method, path, headers, body):
         answer = self.answer(method, path.partition("?")[0], body)
@@ -105,10 +112,8 @@ class Service:
         return {
             ("GET", "projects"): {"results": [PROJECT], "next": None},
             ("GET", "projects/p1"): PROJECT,
-            ("GET", "keys"): {
-                "results": [{"id": "k0", "prefix": "am_given", "role": self.role}],
-                "next": None,
-            },
+            ("GET", "keys"): {"results": [*self.keys()], "next": None},
+            ("POST", "keys/k9/rotate"): (201, {**ISSUED, "secret": "am_again"}),
             ("DELETE", "keys/k1"): (204, {}),
             ("POST", "search"): {"hits": [{"score": 0.5, "memory": MEMORY}]},
             ("GET", "memories"): {"results": [MEMORY], "next": None},
@@ -251,6 +256,16 @@ class TestConnect:
         am("connect", "--key", "am_owner", "--yes")
 
         assert requests_of(connected, "POST").count("/api/v1/keys") == 1
+
+    def test_who_connects_again_after_a_removal_is_the_same_person(self, am, service):
+        name = f"am connect, {keys.agent_id_of_this_machine()}"
+        ended = {"id": "k9", "name": name, "projects": ["p1"], "role": "writer"}
+        service.answer.ended = [ended]
+
+        am("connect", "--server", service.url, "--key", "am_owner", "--yes")
+
+        assert connections.read().entries[0].key == "am_again"
+        assert "/api/v1/keys" not in requests_of(service, "POST")
 
     def test_a_key_that_is_replaced_is_revoked(self, am, connected):
         connected.answer.issued = {**ISSUED, "id": "k2", "secret": "am_second"}

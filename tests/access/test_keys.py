@@ -250,6 +250,16 @@ class TestRotate:
 
         assert (answer.status_code, answer.json()["code"]) == (409, "key_revoked")
 
+    def test_an_owner_continues_the_line_of_an_ended_key(self, alice_api, project):
+        ended = keys.issue(name="k", role=Role.WRITER, projects=[project]).key
+        keys.revoke(ended)
+        answer = alice_api.post(f"{KEYS}/{ended.pk}/rotate").json()
+
+        assert bearer(answer["secret"]).get(PROJECTS).status_code == 200
+        assert answer["line_id"] == str(ended.line_id)
+        ended.refresh_from_db()
+        assert ended.has_ended
+
     def test_a_bound_owner_cannot_take_over_an_unbound_key(self, client_of, project):
         free = keys.issue(name="k", role=Role.OWNER, projects=[project]).key
         bound = client_of(project, role=Role.OWNER, user_id="u1")
