@@ -134,14 +134,15 @@ def for_task(
         tokens=budget // 2,
         around=read_surroundings(description, at_hand.tools, at_hand.files),
     )
-    given_rules = {rule.entry.pk for rule in known.rules}
     of_card = card.make(project, caller).lines if with_card else ()
+    rules = _rules_with_room(known.rules, of_card, budget)
+    given_rules = {rule.entry.pk for rule in rules}
     lines = card.without_rules(of_card, given_rules)
     hits = followed_lessons.choose_of_hits(
         result.hits, caller, rules=given_rules, said=card.said_lessons(lines)
     )
     found = task_records.drop_routine(project, description, hits)
-    memories = choose_memories(found, known.rules, limit=top_k)
+    memories = choose_memories(found, rules, limit=top_k)
     files = recommend.recommend(
         project,
         description,
@@ -181,6 +182,15 @@ def for_task(
         below_gate=known.below_gate,
         notes=tuple(dict.fromkeys([*result.notes, *known.notes])),
     )
+
+
+def _rules_with_room(
+    rules: Sequence[RelevantRule], card_lines: Iterable[CardLine], token_budget: int
+) -> list[RelevantRule]:
+    """Return the rules that fit: what another one says, the lines beside it must say."""
+    chosen = select_lines(rules, (), FileList(()), token_budget, card_lines=card_lines)
+    items = (line.item for line in chosen.lines)
+    return [item for item in items if isinstance(item, RelevantRule)]
 
 
 def choose_memories(

@@ -132,6 +132,17 @@ class TestRules:
 
         assert said == {"accepted": HEADINGS["relevant"], "applied": UNREVIEWED}
 
+    @pytest.mark.usefixtures("know")
+    def test_a_rule_without_room_takes_no_memory_along(self, ask, rule):
+        known = "Retry the invoice export when the gateway answers 503."
+        entry = rule(f"{known} {'Look at the ledger of each customer. ' * 30}")
+        PlaybookEntry.objects.update(pinned=True)
+
+        text = ask(TASK, token_budget=400).json()["text"]
+
+        assert entry.label not in text
+        assert known in text
+
     def test_of_a_large_playbook_only_what_fits_the_task_is_given(
         self, ask, rule, project
     ):
