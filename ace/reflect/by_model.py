@@ -243,7 +243,7 @@ def _lesson(
 ) -> TaskLesson | None:
     """Return the lesson; None if the texts of the run contain none of its quotes."""
     evidence = tuple(dict.fromkeys(_evidence(task, answer.quotes)))
-    content = answer.content.strip()
+    content = " ".join(answer.content.split())
     if not evidence or not content:
         return None
     return TaskLesson(

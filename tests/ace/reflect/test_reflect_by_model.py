@@ -52,6 +52,14 @@ def test_its_copy_of_a_wish_is_dropped_and_the_wish_is_kept(model, project, alic
 
 
 class TestAGoodAnswer:
+    def test_its_lesson_is_one_line(self, model, complete):
+        first, rest = LESSON.split(" ", 1)
+        model(reflection(lesson(content=f" {first}\n\n {rest}")))
+
+        complete()
+
+        assert [delta.content for delta in by_model()] == [LESSON]
+
     def test_its_lesson_enters_the_playbook_with_its_producer(self, model, complete):
         model(reflection(lesson()))
 
