@@ -78,7 +78,7 @@ class TestAKey:
 
         *_, told = do(owner, key, "rotate", "a day")
 
-        assert "revoked or has expired" in told
+        assert "is replaced already" in told
         page = reverse("admin:access_apikey_change", args=[key.pk])
         assert "do/rotate" not in owner.get(page).content.decode()
 
