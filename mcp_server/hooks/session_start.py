@@ -61,7 +61,7 @@ def find(
     given = _rules_in(given_line.lines_in([*first, *rules], MAX_TOKENS - OVERHEAD))
     rules = [_put_first(section, given) for section in rules]
     ids, texts = given_line.ids_of(given), [line.text for line in given]
-    cards = _without_said(card.without_rules(lines, ids), texts)
+    cards = _leave_out_said(card.without_rules(lines, ids), texts)
     said = [*(line.text for line in cards), *texts]
     wishes = known_wishes.find(project, caller, session=event.session, said=said)
     lessons = lesson_lines.find_newest(
@@ -91,7 +91,7 @@ def _put_first(section: Section, given: Collection[GivenLine]) -> Section:
     return replace(section, lines=sorted(section.lines, key=lambda x: x not in given))
 
 
-def _without_said(lines: Iterable[CardLine], texts: Iterable[str]) -> list[CardLine]:
+def _leave_out_said(lines: Iterable[CardLine], texts: Iterable[str]) -> list[CardLine]:
     """Return the lines of the card but those that one of these rules states."""
     earlier = EarlierTexts()
     earlier.add(*texts)
