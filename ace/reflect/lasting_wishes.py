@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ace.reflect.by_rules import RuleFindings
+from ace.reflect.repeated_wishes import CONFIDENCE
 from ace.rules import evidence as spans
 from ace.rules.feedback import lasting_requests
 from ace.rules.feedback.directives import Directive
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson, is_sound
 from playbook.proposals.proposed_change import LASTING_SIGNATURE
-
-CONFIDENCE = 0.6
 
 
 def learn(task: Task, findings: RuleFindings) -> RuleFindings:

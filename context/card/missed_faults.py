@@ -7,7 +7,7 @@ where the integration tests of the same change fail.
 from __future__ import annotations
 
 import uuid
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -47,7 +47,7 @@ def find(rows: Iterable[CommandRow]) -> list[MissedFault]:
     """
     missed: defaultdict[tuple[str, str], dict[str, CommandRow]] = defaultdict(dict)
     sessions: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    worked: Counter[str] = Counter()
+    worked: set[str] = set()
     for uses in _by_task(rows):
         worked.update(pattern for pattern, use in uses.items() if Outcome.WORKED in use)
         for passed, failed in permutations(uses, 2):
@@ -60,7 +60,7 @@ def find(rows: Iterable[CommandRow]) -> list[MissedFault]:
     found = [
         MissedFault(passed, failed, list(faults.values()))
         for (passed, failed), faults in missed.items()
-        if worked[failed]
+        if failed in worked
         and len(faults) >= MIN_SESSIONS
         and len(faults) >= MIN_RATIO * len(sessions[failed, passed])
     ]

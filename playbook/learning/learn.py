@@ -33,7 +33,7 @@ from playbook.queries import TRUSTED_SOURCES
 from projects.models import Project
 
 NAME, VERSION = "curator", "1"
-# Who reported a task, at the begin of a sentence for the reviewer.
+# Who reported a task, as the first words of a sentence for the reviewer.
 TELLERS = {
     "agent": "The agent itself",
     "human": "A person",

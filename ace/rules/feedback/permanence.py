@@ -63,8 +63,6 @@ _LASTS = re.compile(
 _SERVES_TASK = re.compile(
     r"\bso (?:that )?(?:we|you|it|they|this|that|the|i)\b|^never ?mind\b", re.IGNORECASE
 )
-
-
 # Somebody else's words, or those of the code; at most this many characters of a paragraph.
 _QUOTED = re.compile(
     r"```(?:[^`]|`(?!``)){0,3000}```"
