@@ -2,8 +2,8 @@
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/venv
-COPY requirements.lock /tmp/requirements.lock
-RUN /opt/venv/bin/pip install --require-hashes -r /tmp/requirements.lock
+COPY requirements.txt /tmp/requirements.txt
+RUN /opt/venv/bin/pip install --require-hashes -r /tmp/requirements.txt
 
 FROM python:3.11-slim-bookworm
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 WEB_BIND=0.0.0.0:8000 DATA_DIR=/data

@@ -9,7 +9,7 @@ from pathlib import Path
 from setuptools import setup
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-SOURCE = "source bin/setup; install requirements.lock; write_client"
+SOURCE = "source bin/setup; install requirements.txt; write_client"
 
 # The source package carries the modules, and has no bin/setup beside it.
 if (CHECKOUT / "bin" / "setup").exists():

@@ -52,7 +52,7 @@ def relevant_rules(
     """Return the live entries that are relevant to a task, the most relevant first.
 
     This function does not use the hybrid search, because a rule shares few words with
-    the tasks that it applies to (docs/benchmarks.md, "Relevance").
+    the tasks that it applies to.
     """
     rows = entry_list.find(project, entry_list.EntryFilters(), caller)
     near = relevance.measure(project, rows, description)

@@ -28,7 +28,7 @@ class SchemaMark:
 def for_data_folder(path: Path) -> SchemaMark:
     """Hash everything that can require a migration: the files, packages and the database."""
     digest = hashlib.sha256(os.environ.get("DATABASE_URL", "").encode())
-    digest.update((BASE_DIR / "requirements.lock").read_bytes())
+    digest.update((BASE_DIR / "requirements.txt").read_bytes())
     for migration in sorted(BASE_DIR.glob("*/migrations/*.py")):
         digest.update(os.fsencode(migration))
     return SchemaMark(path / "schema", digest.hexdigest())

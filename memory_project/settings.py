@@ -127,7 +127,6 @@ ROOT_URLCONF = "memory_project.urls"
 WSGI_APPLICATION = "memory_project.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
-BENCHMARK_DATA = env.str("BENCHMARK_DATA", default=str(BASE_DIR / "data"))
 APPEND_SLASH = False
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
@@ -164,7 +163,6 @@ INSTALLED_APPS = [
     "console",
     "mcp_server",
     "ace",
-    "benchmarks",
     "embedded",
     "memory_project",
 ]

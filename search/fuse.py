@@ -9,7 +9,7 @@ Fusion = Literal["relative", "rrf"]
 
 RRF_K = 60  # Cormack, Clarke and Büttcher 2009, as requirement 003 cites it
 # In the order, the keyword lane's weight is multiplied by this factor when the query has an
-# id or a version, because embeddings blur numbers (docs/benchmarks.md, "Conversations").
+# id or a version, because embeddings blur numbers.
 DIGIT_FACTOR = 3.0
 # The keyword lane's weight is multiplied by this factor when the query has more than
 # LONG_QUERY lexemes. When the query has fewer lexemes, the weight is divided by this factor

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from benchmarks.product.page_addresses import PageSubjects, find_pages
+from tests.support.page_addresses import PageSubjects, find_pages
 
 BAD = "a\x00b"
 FREE = {"text", "search", "textarea", "password", "email", "url"}

@@ -12,7 +12,6 @@ from django.test import RequestFactory
 from django.urls import get_resolver, reverse
 
 from agents.models import AgentRun
-from benchmarks.product import page_addresses
 from common.caller import Caller, Role
 from common.ids import uuid7
 from console.inbox import tabs
@@ -22,6 +21,7 @@ from playbook.models import Conflict
 from tests.admin.conftest import MARK
 from tests.admin.test_pages import EVERY as ADMIN_PAGES
 from tests.admin.test_pages import asked
+from tests.support import page_addresses
 
 # Routes that answer a browser with something other than a page.
 NO_PAGES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from benchmarks.product import product_processes
 from memories.duplicates import scan
 from memories.models import Memory, PossibleDuplicate
 from memories.store import write
@@ -13,6 +12,7 @@ from memories.store.drafts import Draft
 from playbook.models import Conflict, PlaybookEntry
 from tests.browser.review import wait_for_text
 from tests.playbook.conflicts.test_conflicts import OPPOSITE, RULE
+from tests.support import product_processes
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -12,14 +12,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchmarks.fixtures import population
-from benchmarks.fixtures.large_fixture import large_memories
-from benchmarks.fixtures.population import Passages
-from benchmarks.measures import page_latency
-from benchmarks.product import page_addresses
+from bench.fixtures import population
+from bench.fixtures.large_fixture import large_memories
+from bench.fixtures.population import Passages
+from bench.measures import page_latency
 from jobs.models import Heartbeat
 from memories.models import Purge
 from tests.console.query_counts import GIVEN_TO_NOBODY, QUERIES
+from tests.support import page_addresses
 
 FEW, MANY = 3, 6
 READ_MORE_AT_FIRST = {"console:home", "console:search query"}

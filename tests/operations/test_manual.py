@@ -65,24 +65,15 @@ class TestErrors:
 
 
 class TestLimits:
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "BODY_LIMIT",
-            "BODY_DEPTH",
-            "THROTTLE_KEY",
-            "THROTTLE_PROJECT",
-            "THROTTLE_ANONYMOUS",
-            "IDEMPOTENCY_DAYS",
-            "PROJECT_GRACE_DAYS",
-            "JOB_RETENTION_DAYS",
-            "SIGN_IN_DAYS",
-            "STATEMENT_TIMEOUT_MS",
-            "LOCK_TIMEOUT_MS",
-        ],
-    )
-    def test_each_setting_is_explained(self, name):
-        assert f"`{name}`" in (DOCS / "limits.md").read_text()
+    def test_each_setting_is_explained(self):
+        names = (
+            "BODY_LIMIT BODY_DEPTH THROTTLE_KEY THROTTLE_PROJECT THROTTLE_ANONYMOUS "
+            "IDEMPOTENCY_DAYS PROJECT_GRACE_DAYS JOB_RETENTION_DAYS SIGN_IN_DAYS "
+            "STATEMENT_TIMEOUT_MS LOCK_TIMEOUT_MS"
+        )
+        page = (DOCS / "limits.md").read_text()
+
+        assert not [name for name in names.split() if f"`{name}`" not in page]
 
 
 class TestSearchAnswer:

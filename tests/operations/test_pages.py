@@ -31,9 +31,10 @@ def names_of(model, prefix=""):
 
 
 class TestSettings:
-    @pytest.mark.parametrize("name", [*names_of(ProjectOptions)])
-    def test_each_of_a_project_is_explained(self, page, name):
-        assert f"| `{name}` |" in page("settings.md")
+    def test_each_of_a_project_is_explained(self, page):
+        text = page("settings.md")
+
+        assert not [n for n in names_of(ProjectOptions) if f"| `{n}` |" not in text]
 
     def test_they_have_the_defaults_that_the_page_says(self, page):
         options = ProjectOptions()
@@ -48,9 +49,10 @@ class TestSettings:
 
 
 class TestAce:
-    @pytest.mark.parametrize("code", sorted({row.code for row in causes.ROWS}))
-    def test_each_root_cause_is_listed(self, page, code):
-        assert f"`{code}`" in page("ace.md")
+    def test_each_root_cause_is_listed(self, page):
+        text = page("ace.md")
+
+        assert not [row.code for row in causes.ROWS if f"`{row.code}`" not in text]
 
     def test_the_numbers_of_the_gates_are_those_of_the_page(self, page):
         text = page("ace.md")

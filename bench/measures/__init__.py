@@ -1,0 +1,1 @@
+"""The benchmarks: the modules that the names of `bin/bench` run."""

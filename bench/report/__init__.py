@@ -1,0 +1,1 @@
+"""Tables, charts and figures; imports no other package of `bench`."""

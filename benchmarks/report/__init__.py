@@ -1,4 +1,0 @@
-"""Tools for reporting results: quality metrics, a progress bar and SVG charts.
-
-This package imports no other package of `benchmarks`.
-"""
