@@ -7,6 +7,5 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        # These imports register the jobs that embed, and the table of vectors.
-        import memories.maintenance.embedding_job
-        import memories.maintenance.text_upgrade  # noqa: F401
+        # This import registers the job that embeds, and the table of vectors.
+        import memories.maintenance.embedding_job  # noqa: F401

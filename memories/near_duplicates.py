@@ -248,24 +248,6 @@ def find_similar_long(
     return similar
 
 
-def why_not_one(memory: Memory, other: Memory, *, threshold: float) -> str | None:
-    """Return why two memories are not one by their texts, or None if they may be one.
-
-    Short texts are embedded, because a duplicate has no vector. Raises InferenceError.
-    """
-    model = active_model.get()
-    if all(len(model.split(each.text)) == 1 for each in (memory, other)):
-        left, right = active_model.embed_with(model, [memory.text, other.text])
-        similarity = active_model.scale_of(model.name).similarity(left.cosine(right))
-        if similarity < threshold and active_model.has_scale(model.name):
-            return f"cosine {similarity:.3f}"
-        return similarity_of(memory, other, similarity).why_not_merged
-    overlap = word_overlap.compare(memory.text, other.text)
-    if overlap.share < MIN_SHARE:
-        return f"words: the texts share {overlap.share:.0%} of their words"
-    return _reason_by_words(memory, other, overlap)
-
-
 def _reason_by_words(memory: Memory, other: Memory, overlap: WordOverlap) -> str | None:
     if statement := overlap.own_statement:
         return f"statement: {statement}"

@@ -20,7 +20,6 @@ KINDS = (
     "embed_entries",
     "embed_messages",
     "embed_summaries",
-    "upgrade_texts",
 )
 
 

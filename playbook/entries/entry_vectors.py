@@ -12,8 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
-from django.db.models.functions import Length
+from django.db.models import Q
 
 from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector
@@ -87,36 +86,6 @@ def embed_missing(run: runner.JobRun) -> dict[str, Any]:
             key=f"{project_id} {embedded[0]}",
         )
     return result
-
-
-# Entries whose one vector covers only their beginning (migration 0014)
-
-# In characters. A shorter text hardly has more tokens than a model reads.
-LONG = 480
-
-
-@runner.handler("embed_long_entries", attempts=20, lease=timedelta(minutes=5))
-def embed_long(run: runner.JobRun) -> dict[str, Any]:
-    """Replace the vectors of long entries by a vector for each chunk."""
-    project_id = run.job.project_id
-    assert project_id
-    have = EntryVector.objects.filter(entry=OuterRef("pk"))
-    rows = (
-        PlaybookEntry.objects.filter(Exists(have), project_id=project_id)
-        .annotate(size=Length("content"))
-        .filter(size__gt=LONG)
-        .order_by("pk")
-    )
-    done, refusals = run.job.done, row_vectors.Refusals()
-    last = uuid.UUID(run.job.cursor.get("last") or uuid.UUID(int=0).hex)
-    while batch := list(rows.filter(pk__gt=last).light()[: row_vectors.BATCH]):
-        for entry, vectors in row_vectors.embed_rows(batch, _text, refusals):
-            _store_if_unchanged(entry, vectors, put)
-        last = batch[-1].pk
-        done += len(batch)
-        run.step(done, cursor={"last": str(last)})
-        run.yield_turn()
-    return {"rows": done, "refused": row_vectors.describe(refusals)}
 
 
 def _text(entry: PlaybookEntry) -> str:

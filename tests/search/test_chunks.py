@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 
 from inference.embedding import active_model
 from inference.embedding.chunks import find_spans
@@ -321,18 +318,3 @@ def test_a_long_entry_has_a_vector_for_each_chunk(alice_api, project, run_jobs):
 
     assert answer.status_code == 201, answer.json()
     assert EntryVector.objects.count() > 1
-
-
-def test_long_entries_of_before_are_embedded_anew(alice_api, project, run_jobs):
-    content = " ".join(f"Rename{n} the field in step{n}." for n in range(60))
-    for text in (content, "Commit small."):
-        body = {"project_id": str(project.pk), "category": "gotchas", "content": text}
-        alice_api.post("/api/v1/playbook/entries", body)
-    run_jobs()
-    EntryVector.objects.exclude(chunk=0).delete()
-    migration = import_module("playbook.migrations.0014_embed_long_entries")
-
-    migration.embed_anew(apps, None)
-    run_jobs()
-
-    assert sorted(EntryVector.objects.values_list("chunk", flat=True))[:3] == [0, 0, 1]

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
-from django.apps import apps
-from django.db import connection
 from django.utils import timezone
 
 from audit.models import AuditEvent
 from common.caller import Role
-from memories.models import File
 from memories.store import files
 from memories.store import write as store_write
 from memories.store.drafts import Draft, FileRef
@@ -122,16 +118,6 @@ class TestAnchors:
         files.rename(project, "src/auth.py", "src/login.py", alice)
 
         assert paths(entry) == ["src/login.py"]
-
-    def test_entries_that_were_there_before_get_them_by_the_migration(self, write):
-        entry = write(TEXT)
-        migration = import_module("playbook.migrations.0004_anchors_of_entries")
-        migration.empty(apps, None)
-        assert paths(entry) == []
-
-        migration.fill(apps, None)
-
-        assert paths(entry) == ["src/auth.py"]
 
 
 class TestSuspicion:
@@ -339,19 +325,6 @@ class TestWhoIsBelieved:
 
         assert memory.file_links.get().suspect_since is not None
         assert read()[0]["is_suspect"] is False
-
-    def test_earlier_reports_are_believed_by_the_migration(
-        self, write, post_file, read, bob_api
-    ):
-        write(TEXT)
-        for digest in ("1", None):
-            post_file(bob_api, digest)
-        migration = import_module("memories.migrations.0012_attested_change")
-        with connection.cursor() as cursor:
-            cursor.execute(migration.BELIEVE_EARLIER_REPORTS)
-
-        assert read()[0]["is_suspect"] is True
-        assert File.objects.get().attested_hash == File.GONE
 
     def test_it_takes_a_fixed_number_of_queries(
         self, write, sync, read, django_assert_num_queries

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import product
 
 import pytest
-from django.apps import apps
 
-from inference.embedding import active_model
 from inference.embedding.fake import outage
 from jobs.models import Job
-from playbook.entries import entry_vectors, matches, neighbours
+from playbook.entries import matches, neighbours
 from playbook.models import EntryVector
 from playbook.proposals import person_edits
 
@@ -138,33 +135,6 @@ class TestEmbedding:
         job = Job.objects.get(kind="embed_entries")
         assert (job.state, job.result["refused"]) == ("done", [f"{odd.pk}: too odd"])
         assert [vector.entry for vector in EntryVector.objects.all()] == [other]
-
-
-class TestLongEntries:
-    """Entries that the last release embedded with one vector of their beginning."""
-
-    TEXT = " ".join(
-        f"Step {n}: check the tank{n} before you fill it." for n in range(60)
-    )
-
-    @pytest.fixture
-    def entry(self, write):
-        entry = write(self.TEXT)
-        entry_vectors.put(entry, active_model.embed([self.TEXT[:900]]))
-        import_module("playbook.migrations.0014_embed_long_entries").embed_anew(
-            apps, None
-        )
-        return entry
-
-    def test_the_migration_leaves_their_vectors(self, entry):
-        assert entry.vectors.count() == 1
-
-    def test_a_job_replaces_their_vectors(self, entry, run_jobs):
-        run_jobs()
-
-        job = Job.objects.get(kind="embed_long_entries")
-        assert (job.state, job.result) == ("done", {"rows": 1, "refused": []})
-        assert entry.vectors.count() == len(active_model.get().split(self.TEXT)) > 1
 
 
 class TestRelated:
