@@ -13,6 +13,8 @@ from django.urls import reverse
 
 from tests.support.page_addresses import PageSubjects, find_pages
 
+pytestmark = pytest.mark.slow
+
 BAD = "a\x00b"
 FREE = {"text", "search", "textarea", "password", "email", "url"}
 TAGS = {"input", "textarea", "select", "button"}

@@ -12,7 +12,7 @@ from common.caller import Role
 from tests.browser import routes
 from tests.browser.hostile_world import deltas, hostile_rows  # noqa: F401 -- fixtures
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
 
 # What a viewer may send: only what concerns themselves. Who makes a project owns it.
 OWN = {"admin:logout", "admin:password_change", "admin:projects_project_add"}

@@ -339,6 +339,7 @@ class TestText:
             assert answer.json()["state"] == "done"
 
 
+@pytest.mark.slow
 class TestWrongTypes:
     WRONG = (
         None,

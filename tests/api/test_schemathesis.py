@@ -33,7 +33,11 @@ CHECKS = (
     "ignored_auth",
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(3_600)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(3_600),
+]
 
 
 @pytest.fixture

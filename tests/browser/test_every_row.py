@@ -11,6 +11,7 @@ from tests.browser import routes
 from tests.browser.page_faults import look_at
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
     pytest.mark.timeout(400),

@@ -21,6 +21,8 @@ from memories.models import Purge
 from tests.console.query_counts import GIVEN_TO_NOBODY, QUERIES
 from tests.support import page_addresses
 
+pytestmark = pytest.mark.slow
+
 FEW, MANY = 3, 6
 READ_MORE_AT_FIRST = {"console:home", "console:search query"}
 

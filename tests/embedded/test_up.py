@@ -215,6 +215,7 @@ class TestUp:
         address = f"http://127.0.0.1:{service.port}"
         assert keys.locate_data(address, data="") == service.folder
 
+    @pytest.mark.slow
     def test_a_killed_worker_is_started_again(self, service):
         def running() -> set[int]:
             lines = service.processes().items()
@@ -248,6 +249,7 @@ class TestFirstStart:
             "Stopped",
         ]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_a_signal_while_the_servers_start_ends_them(self, number):
         service = Service(scratch_folder()).start(until="Data: ")
@@ -259,6 +261,7 @@ class TestFirstStart:
         assert service.processes() == {}
         shutil.rmtree(service.folder)
 
+    @pytest.mark.slow
     def test_a_killed_parent_leaves_nothing_running(self):
         service = Service(scratch_folder()).start(until="PostgreSQL and Redis: ")
 
@@ -269,6 +272,7 @@ class TestFirstStart:
         shutil.rmtree(service.folder)
 
 
+@pytest.mark.slow
 class TestSecondStart:
     def test_it_keeps_the_data(self, service):
         assert not lines_with(service.lines, "Migrations: ")

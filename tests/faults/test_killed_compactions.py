@@ -22,6 +22,7 @@ from tests.memories.conftest import options as options
 from tests.memories.conftest import stored as stored
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     # The child only runs one job, on a connection of its own, and is killed.
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),

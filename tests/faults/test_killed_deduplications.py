@@ -16,6 +16,7 @@ from memories.store.drafts import Draft
 from tests.faults.test_killed_compactions import die_at, finish_job, run_and_kill
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]

@@ -17,6 +17,7 @@ import pytest
 from tests.faults import kill_replay
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("up"),
     pytest.mark.timeout(1_800),
     pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc"),

@@ -20,6 +20,7 @@ from tests.memories.conftest import stored as stored
 from tests.memories.retention.test_erase import traces
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]

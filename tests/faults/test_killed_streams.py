@@ -26,7 +26,11 @@ from tests.agents.scripted_endpoint import say
 from tests.conversations.conftest import SessionApi
 from tests.faults.kill_replay import spare_port, wait_for
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),
+]
 LOOK_UP = 'Thought: I look.\nAction: RetrieveFacts\nArgs: {"query": "deploy"}'
 LONG = "Thought: I know it.\nFinal Answer: The disk was full, and then more happened."
 

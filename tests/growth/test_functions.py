@@ -9,6 +9,8 @@ from tests.growth import measure
 from tests.growth.adversaries import UNITS
 from tests.growth.functions import FUNCTIONS, HEAVY, PHRASES, SECRET_PHRASES
 
+pytestmark = pytest.mark.slow
+
 FLOOR = 0.005
 # `GROWTH=all` tries every piece with every function; else a heavy one gets its share.
 SHARE = 1 if os.environ.get("GROWTH") == "all" else 4

@@ -12,6 +12,7 @@ from tests.growth.patterns import BASE
 from tests.growth.sweep import worst_growth
 
 
+@pytest.mark.slow
 class TestPatternsOfTheProduct:
     def test_none_costs_more_than_linear_time(self):
         command = [sys.executable, "-m", "tests.growth.sweep"]

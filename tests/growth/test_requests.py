@@ -12,6 +12,8 @@ from tests.growth.adversaries import UNITS
 from tests.growth.functions import PHRASES, SECRET_PHRASES
 from tests.growth.patterns import BASE
 
+pytestmark = pytest.mark.slow
+
 MOST = 100
 # The pieces that cost most; `GROWTH=all` tries every one.
 DEAREST = ("a: ", "curl -u a1:")

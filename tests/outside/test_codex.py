@@ -21,7 +21,11 @@ from playbook.models import PlaybookDelta
 from playbook.review import decide
 from tests.outside.scripted_model import call, say, scripted_model
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),
+]
 
 AM = Path(__file__).parents[2] / "client" / "agent_memory" / "__main__.py"
 PROMPT = "Write the report of sales by region"

@@ -21,7 +21,11 @@ from tests.outside.test_codex import (
     given,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),
+]
 RULE = "Name each report after its quarter."
 
 

@@ -16,7 +16,11 @@ from mcp_server.server.tool_server import ServedTool
 from mcp_server.tools import TOOLS
 from mcp_server.views import server
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(500)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(500),
+]
 SUITE = "@modelcontextprotocol/conformance/dist/index.js"
 INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 HERE = Path(__file__).parent

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.renderers.foreign_text import is_printable
 from tests.renderers.registry import RENDERERS
 
-EXAMPLES = int(os.environ.get("RENDERER_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("RENDERER_EXAMPLES", "20"))
 # A module that renders imports from here.
 QUOTES = re.compile(r"^from common\.text\.quote import", re.MULTILINE)
 PACKAGES = ("access", "ace", "audit", "common", "console", "context", "inference")
