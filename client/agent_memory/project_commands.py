@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -35,6 +35,8 @@ Project = Annotated[
 Limit = Annotated[int, typer.Option(help="At most so many.", min=1, max=100)]
 Id = Annotated[str, typer.Argument(help="An id, or the beginning of one.")]
 WATCH_SECONDS = 2.0
+# What carries this tag is given at the start of every session.
+PINNED_TAG = "pinned"
 
 MAX_COMPARED = 1000  # rows, newest first, in which the beginning of an id is looked for
 ID_LENGTH = 36
@@ -173,16 +175,22 @@ def remember(
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Store a memory: what you tell it here, the next sessions of all agents are told.
+    """Tell every later session of all agents one thing, until you forget it.
 
     Of what you tell an agent, only "from now on, ..." is passed on, to your own agents.
     """
     with open_client(project, as_json=as_json) as client:
         receipt = client.memories_create(
-            content=content, tags=tag or [], file_paths=file or []
+            content=content, tags=[*(tag or []), PINNED_TAG], file_paths=file or []
         )
-        same = receipt.get("duplicate_of") or receipt.get("id")
-        _print_text(receipt, f"{receipt['status']}: {same}", as_json=as_json)
+        _print_text(receipt, _describe_receipt(receipt), as_json=as_json)
+
+
+def _describe_receipt(receipt: Mapping[str, Any]) -> str:
+    if same := receipt.get("duplicate_of"):
+        return f"Known already, as {same}: every session starts with it."
+    pk = receipt["id"]
+    return f"Remembered: every session starts with it. `am forget {pk[:8]}` ends that."
 
 
 def forget(

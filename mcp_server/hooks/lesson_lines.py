@@ -1,4 +1,4 @@
-"""The newest lessons of a project, each as the line that a context has of its memory."""
+"""Pinned memories and the newest lessons of a project, each as the line of its memory."""
 
 from __future__ import annotations
 
@@ -12,18 +12,45 @@ from ace.models import AceRun
 from common.caller import Caller
 from context import followed_lessons, memory_lines
 from context.memory_lines import MemoryLine
-from mcp_server.hooks import branch_files
+from mcp_server.hooks import branch_files, given_line
 from mcp_server.hooks.branch_files import BranchFiles
-from mcp_server.hooks.given_line import GivenLine
+from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.models import Push
 from memories import scopes
 from memories.models import Memory
-from memories.queries import Filters
+from memories.queries import Filters, MemoryQuerySet
 from memories.read.retrieve import readable_rows
 from projects.models import Project
 
 KINDS = (Memory.Kind.EPISODE, Memory.Kind.NOTE, Memory.Kind.PROCEDURE)
-MAX_LESSONS = 12  # memories that are read, the newest first
+# `am remember` writes it; a memory that carries it is given at the start of every session.
+PINNED_TAG = "pinned"
+PINNED_KINDS = (Memory.Kind.FACT, Memory.Kind.NOTE, Memory.Kind.PROCEDURE)
+MAX_PINNED = 100  # memories that are read, the newest first
+MAX_READ = 48  # memories of which the lessons are chosen, the newest first
+MAX_LESSONS = 12
+LEFT_OUT_TOKENS = 20  # of the line that counts what has no room
+
+
+def find_pinned(
+    project: Project, caller: Caller, files: BranchFiles, *, max_tokens: int
+) -> list[GivenLine]:
+    """Return the pinned memories that have room, the newest first, and how many have none."""
+    is_pinned = Q(tags__contains=[PINNED_TAG])
+    # What was told again is a duplicate: its original stands for it.
+    told_again = Memory.objects.filter(is_pinned, project=project, deleted_at=None)
+    originals = told_again.exclude(duplicate_of=None).values("duplicate_of")
+    rows = _readable(project, caller, PINNED_KINDS)
+    rows = rows.filter(is_pinned | Q(pk__in=originals))
+    memories = rows.order_by("-pk").in_full()[:MAX_PINNED]
+    lines = write(memory_lines.build(memories, ()), files)
+    section = Section("", lines, max_tokens - LEFT_OUT_TOKENS)
+    shown = given_line.lines_in([section], max_tokens)
+    if left := len(lines) - len(shown):
+        verb = "is" if left == 1 else "are"
+        text = f"{left} more {verb} pinned: search for the tag `{PINNED_TAG}`."
+        shown.append(GivenLine(Push.PushKind.NOTICE, PINNED_TAG, text))
+    return shown
 
 
 def find_newest(
@@ -42,17 +69,25 @@ def find_newest(
     An episode teaches by its lessons, but for those that people withdrew. What the session
     did itself is left out.
     """
-    own = scopes.read_too(None, project, caller)
-    rows = readable_rows(
-        project, None, Filters(kinds=KINDS), caller, shared=False, extra=own
-    )
     teaching = ~Q(kind=Memory.Kind.EPISODE) | ~Q(lessons="")
-    newest = rows.filter(teaching).order_by("-pk").in_full()[:MAX_LESSONS]
+    rows = _readable(project, caller, KINDS).filter(teaching)
+    rows = rows.exclude(tags__contains=[PINNED_TAG])
+    newest = rows.order_by("-pk").in_full()[:MAX_READ]
     memories = followed_lessons.choose(
         leave_out_own(newest, session), caller, rules=rules, said=lessons
     )
     lines = memory_lines.build(filter(_teaches, memories), said)
-    return write([line for line in lines if line.happened], files)
+    new = [line for line in lines if line.happened]
+    return write(new[:MAX_LESSONS], files)
+
+
+def _readable(
+    project: Project, caller: Caller, kinds: Sequence[Memory.Kind]
+) -> MemoryQuerySet:
+    """Return the memories of the scopes that the caller reads without naming them."""
+    own = scopes.read_too(None, project, caller)
+    filters = Filters(kinds=tuple(kinds))
+    return readable_rows(project, None, filters, caller, shared=False, extra=own)
 
 
 def _teaches(memory: Memory) -> bool:

@@ -32,6 +32,7 @@ OPENING = f"What earlier sessions of this project taught; {ONLY_RULES}"
 MAX_TOKENS = 1_200  # with the fence
 OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Tokens of a section. What one section leaves, the ones after it may use.
+PINNED_TOKENS = 500
 CARD_TOKENS, RULE_TOKENS, WISH_TOKENS, NOTICE_TOKENS = 300, 500, 150, 80
 
 
@@ -50,6 +51,8 @@ def find(
     nothing along.
     """
     files = branch_files.read(project, event, caller)
+    told = lesson_lines.find_pinned(project, caller, files, max_tokens=PINNED_TOKENS)
+    pinned = Section("Told for every session:", told, PINNED_TOKENS)
     notices = Section(
         "For a curator:", _notices(project, caller, server), NOTICE_TOKENS
     )
@@ -57,12 +60,12 @@ def find(
     rules = rule_lines.sections(
         rule_lines.find(project, caller, files), f"{ACCEPTED}:", RULE_TOKENS
     )
-    first = [*before, notices, _card_section(lines)]
+    first = [*before, pinned, notices, _card_section(lines)]
     given = _rules_in(given_line.lines_in([*first, *rules], MAX_TOKENS - OVERHEAD))
     rules = [_put_first(section, given) for section in rules]
     ids, texts = given_line.ids_of(given), [line.text for line in given]
     cards = _leave_out_said(card.without_rules(lines, ids), texts)
-    said = [*(line.text for line in cards), *texts]
+    said = [*(line.text for line in (*told, *cards)), *texts]
     wishes = known_wishes.find(project, caller, session=event.session, said=said)
     lessons = lesson_lines.find_newest(
         project,
@@ -74,6 +77,7 @@ def find(
         lessons=card.said_lessons(cards),
     )
     return [
+        pinned,
         notices,
         _card_section(cards),
         *rules,

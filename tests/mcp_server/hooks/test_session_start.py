@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from hashlib import sha256
+from string import ascii_lowercase
 
 import pytest
 from django.utils import timezone
@@ -527,3 +528,61 @@ class TestBranches:
         answer = hook(bob_api, whole=True, **started())
 
         assert answer.headers["X-Given-Files"] == '["src/pay.py"]'
+
+
+class TestPinned:
+    """What `am remember` tells: it stands first, and newer memories do not displace it."""
+
+    FACT = "Sales are in thousands of euros."
+
+    @pytest.fixture
+    def pinned(self, bob_api, project):
+        def pinned(text=TestPinned.FACT, **more):
+            body = {"project_id": str(project.pk), "content": text, "tags": ["pinned"]}
+            answer = bob_api.post("/api/v1/memories", body | more)
+            assert answer.status_code in (200, 201), answer.content
+            return answer.json()["id"]
+
+        return pinned
+
+    def test_it_stands_first_however_much_was_stored_since(
+        self, hook, bob_api, pinned, lesson, rule
+    ):
+        pinned()
+        rule()
+        for number in range(60):
+            lesson(f"Pump {number} of the plant needs filter {number * 7}.")
+
+        text = text_of(hook(bob_api, **started()))
+
+        assert f'"{self.FACT}"' in text
+        assert text.index(self.FACT) < text.index(RULE)
+        assert text.count(self.FACT) == 1
+
+    def test_told_again_it_stays(self, hook, bob_api, pinned, project, alice):
+        write.store(project, Draft(content=self.FACT, memory_type="learning"), alice)
+        pinned()
+
+        assert self.FACT in text_of(hook(bob_api, **started()))
+
+    def test_what_has_no_room_is_counted(self, hook, bob_api, pinned):
+        for letter in ascii_lowercase:
+            words = " ".join(letter * length for length in range(4, 14))
+            pinned(f"Depot {words}.")
+
+        text = text_of(hook(bob_api, **started()))
+
+        given = text.count("Depot")
+        assert 5 < given < 26
+        assert f"{26 - given} more are pinned" in text
+
+    def test_a_forgotten_one_is_gone(self, hook, bob_api, pinned):
+        bob_api.delete(f"/api/v1/memories/{pinned()}")
+
+        assert self.FACT not in str(hook(bob_api, **started()))
+
+    def test_one_of_another_user_is_not_given(self, hook, client_of, project, pinned):
+        pinned(scope={"kind": "user", "user_id": "u1"})
+        other = client_of(project, role=Role.WRITER, user_id="u2")
+
+        assert self.FACT not in str(hook(other, **started()))
