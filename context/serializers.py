@@ -58,7 +58,13 @@ class GraphOut(serializers.Serializer[FileGraph]):
 
 class TaskContextRequest(InProject):
     task_description = serializers.CharField(max_length=10_000)
-    top_k = serializers.IntegerField(min_value=1, max_value=50, default=5)
+    top_k = serializers.IntegerField(
+        min_value=1,
+        max_value=50,
+        required=False,
+        allow_null=True,
+        help_text="5 if it is left out; a store of a few memories is then given whole.",
+    )
     token_budget = serializers.IntegerField(
         min_value=1,
         max_value=1_000_000,

@@ -15,6 +15,7 @@ from context import (
     followed_lessons,
     memory_lines,
     selection,
+    small_store,
     task_records,
     task_rules,
 )
@@ -49,6 +50,7 @@ RELATION_WEIGHT = {
 MAX_RULE = 4_000  # characters; the longest content of an entry
 UNREVIEWED_KINDS = ("unreviewed", "unreviewed_other")
 CARD_SHARE = 0.2  # of the budget, which the project card may use
+TOP_K = 5  # memories, rules and files, if the request names no number
 TOKEN_BUDGET = 2_000  # tokens of a context, if the request names none
 # Hits beyond the limit: some of the first ones may teach nothing, repeat others, or be
 # contradicted.
@@ -100,7 +102,7 @@ def for_task(
     description: str,
     caller: Caller,
     *,
-    top_k: int = 5,
+    top_k: int | None = None,
     token_budget: int | None = None,
     agent_id: str = "",
     cutoff: search.Cutoff = "auto",
@@ -111,6 +113,7 @@ def for_task(
 ) -> TaskContext:
     """Return the best memories, entries and files for a task, and a text that lists them.
 
+    A small store is given whole unless `top_k` says how many memories are wanted.
     Entries come first, because they are shorter and were reviewed; with the project card,
     its lines open the text. No line is cut, and no line repeats another one. This function records which entries and memories the agent was
     given, for the agent's next finished task.
@@ -119,9 +122,10 @@ def for_task(
     agent_id = exposures.resolve_agent(caller, agent_id)
     at_hand = at_hand or AtHand()
     budget = token_budget or TOKEN_BUDGET
+    limit = top_k or TOP_K
     request = search.MemorySearch(
         description,
-        limit=top_k + SPARE_HITS,
+        limit=limit + SPARE_HITS,
         cutoff=cutoff,
         extra_scopes=at_hand.scopes,
     )
@@ -130,7 +134,7 @@ def for_task(
         project,
         description,
         caller,
-        limit=top_k,
+        limit=limit,
         tokens=budget // 2,
         around=read_surroundings(description, at_hand.tools, at_hand.files),
     )
@@ -141,13 +145,17 @@ def for_task(
     hits = followed_lessons.choose_of_hits(
         result.hits, caller, rules=given_rules, said=card.said_lessons(lines)
     )
-    found = task_records.drop_routine(project, description, hits)
-    memories = choose_memories(found, rules, limit=top_k)
+    store = [] if top_k else small_store.read(project, caller, at_hand.scopes)
+    if store:
+        found = task_records.RankedHits(small_store.complete(hits, store), 0)
+    else:
+        found = task_records.rank_last(project, description, hits)
+    memories = choose_memories(found.hits, rules, limit=len(store) or limit)
     files = recommend.recommend(
         project,
         description,
         caller,
-        limit=top_k,
+        limit=limit,
         linked=link_files(memory.hit for memory in memories),
         scope=next(iter(at_hand.scopes), None),
         session=session,
@@ -180,8 +188,17 @@ def for_task(
         card=[item for item in items if isinstance(item, CardLine)],
         omitted=len(chosen.skipped),
         below_gate=known.below_gate,
-        notes=tuple(dict.fromkeys([*result.notes, *known.notes])),
+        notes=tuple(
+            dict.fromkeys(
+                [*result.notes, *known.notes, *_left_out_note(found.left_out)]
+            )
+        ),
     )
+
+
+def _left_out_note(records: int) -> Iterator[str]:
+    if records:
+        yield f"{records} records of finished tasks were left out; a search finds them."
 
 
 def _rules_with_room(
@@ -295,6 +312,8 @@ def describe_lanes(hit: search.MemoryHit) -> str:
 
     An example is "found by words (number 1) and meaning (number 3)".
     """
+    if not hit.lanes:
+        return "one of the few memories of this project"
     names = {"keyword": "words", "semantic": "meaning"}
     lanes = [
         f"{names[name]} (number {lane.rank})"

@@ -1,4 +1,6 @@
-"""Leave out the records of finished tasks that tell a new task nothing.
+"""Tell the records of finished tasks that teach a new task nothing from the others.
+
+A prompt is given none of them. A context that was asked for has them last, two at most.
 
 A note says what somebody found worth storing. The record of a task that went well mostly says
 that it is done, and its words resemble those of every task about the same part of the project.
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from common.text import languages, literals
 from memories.models import Memory
@@ -29,6 +32,23 @@ RARE_SHARE = 0.02
 MAX_NAMES = 8  # names of a task that are looked up
 MIN_RESULT = 8  # words of a result that says something
 MIN_NAME = 4  # characters of a name
+MAX_ROUTINE = 2  # routine records of a context
+
+
+@dataclass(frozen=True)
+class RankedHits:
+    """Hits, of which routine records come last, and how many of these were left out."""
+
+    hits: list[MemoryHit]
+    left_out: int
+
+
+def rank_last(project: Project, task: str, hits: Sequence[MemoryHit]) -> RankedHits:
+    """Put the records that `drop_routine` drops behind the other hits, at most MAX_ROUTINE."""
+    kept = drop_routine(project, task, hits)
+    routine = [hit for hit in hits if hit not in kept]
+    shown = routine[:MAX_ROUTINE]
+    return RankedHits([*kept, *shown], len(routine) - len(shown))
 
 
 def drop_routine(

@@ -52,7 +52,7 @@ class TaskContextView(ProjectView):
                 project,
                 data["task_description"],
                 self.caller,
-                top_k=data["top_k"],
+                top_k=data.get("top_k"),
                 token_budget=data.get("token_budget"),
                 agent_id=data["agent_id"],
                 cutoff=data["cutoff"],

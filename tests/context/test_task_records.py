@@ -4,7 +4,9 @@ import pytest
 
 from ace import executor
 from ace.rules.task import Task
+from context import task_records
 from memories.models import Memory
+from memories.read import search
 from memories.store import write
 from memories.store.drafts import Draft
 from memories.store.search_columns import CORPUS
@@ -32,13 +34,68 @@ def finish(project, alice):
 
 
 @pytest.fixture
-def ask(alice_api, project):
-    def post(task):
-        body = {"project_id": str(project.pk), "task_description": task}
-        found = alice_api.post(URL, body).json()["memories"]
-        return {hit["memory"]["id"] for hit in found}
+def ask(project, alice):
+    """Return the ids of the hits that tell a task something."""
 
-    return post
+    def ask(task):
+        hits = search.find(project, search.MemorySearch(task), alice).hits
+        return {
+            str(hit.memory.pk) for hit in task_records.drop_routine(project, task, hits)
+        }
+
+    return ask
+
+
+class TestContext:
+    GOAL = "Make the invoice export retry"
+
+    @pytest.fixture
+    def context(self, alice_api, project):
+        def context(task, **more):
+            body = {"project_id": str(project.pk), "task_description": task}
+            return alice_api.post(URL, body | more).json()
+
+        return context
+
+    def test_routine_records_come_last_and_the_others_are_counted(
+        self, finish, context
+    ):
+        for number in range(5):
+            finish(f"{self.GOAL} {number} times", f"It retries {number} times now.")
+        lesson = finish(
+            f"{self.GOAL} at night",
+            "It retries.",
+            lessons="The gateway sleeps at night.",
+        )
+
+        answer = context(self.GOAL, top_k=10)
+
+        ids = [found["memory"]["id"] for found in answer["memories"]]
+        assert ids[0] == lesson
+        assert len(ids) == 1 + task_records.MAX_ROUTINE
+        assert "3 records of finished tasks were left out" in " ".join(answer["notes"])
+
+    def test_a_small_store_is_given_whole(self, finish, context, project, alice):
+        record = finish(self.GOAL, "It retries now.")
+        draft = Draft(content="Cranes lift barges at noon.", memory_type="learning")
+        other = str(write.store(project, draft, alice).memory.pk)
+
+        answer = context(self.GOAL)
+
+        assert {found["memory"]["id"] for found in answer["memories"]} == {
+            record,
+            other,
+        }
+        assert "Cranes lift barges at noon." in answer["text"]
+
+    def test_a_larger_store_is_searched(self, context, project, alice):
+        for number in range(13):
+            draft = Draft(
+                content=f"Crane number{number} lifts barges.", memory_type="learning"
+            )
+            write.store(project, draft, alice)
+
+        assert context("paint the harbour office")["memories"] == []
 
 
 class TestRecords:
