@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from ace.rules.outcome import agent_checks, verdict_words
-from ace.rules.task import OutcomeValue, Task
+from ace.rules.task import OutcomeValue, Task, ToolCall
 from ace.rules.tool_calls.runner_reports import Counts, count_tests
 
 OutcomeSource = Literal[
@@ -18,7 +18,9 @@ OutcomeSource = Literal[
 MAX_TEXT = 20_000
 # In characters. A longer answer may give the expected value in other words.
 SHORT_ANSWER = 200
-# What a verdict loses if an earlier one of the same level differs.
+# Of what a check says by its test report, and by its status.
+CONFIDENCE: Mapping[OutcomeSource, float] = {"tests": 0.9, "tool_status": 0.7}
+# What the verdict of a check loses if an earlier one differs.
 DISAGREEMENT = 0.2
 
 
@@ -27,6 +29,16 @@ class TaskOutcome:
     value: OutcomeValue
     source: OutcomeSource
     confidence: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What one check says; `at` is the place of its call."""
+
+    at: int
+    value: OutcomeValue
+    source: OutcomeSource
     reason: str
 
 
@@ -53,10 +65,10 @@ _EXPECTED = re.compile(
 def resolve(task: Task) -> TaskOutcome:
     """Return the outcome of the strongest level that has evidence.
 
-    The levels are explicit outcome, test counts, tool status, expected value and wording
-    (docs/ace.md, "Outcome"). Of several test reports and statuses, the last one counts. If
-    the evidence of another level contradicts itself, the outcome is "unknown". An explicit
-    outcome of "unknown" counts as evidence.
+    The levels are explicit outcome, checks, expected value and wording (docs/ace.md,
+    "Outcome"). Of several checks, the last one counts. If the evidence of another level
+    contradicts itself, the outcome is "unknown". An explicit outcome of "unknown" counts as
+    evidence.
     """
     for level in _LEVELS:
         found = level(task)
@@ -85,13 +97,42 @@ def _of_reward(value: float) -> OutcomeValue:
     return "failure" if value <= 0 else "partial"
 
 
-def _tests(task: Task) -> TaskOutcome | None:
-    reports = [report.counts for report in agent_checks.last_reports(task)]
-    said = count_tests(task.feedback[-MAX_TEXT:])
-    verdicts = [
-        (_of_counts(count), _count_reason(count)) for count in [*reports, said] if count
+def _checks(task: Task) -> TaskOutcome | None:
+    """Return the verdict of the last check, by its test report or else by its status.
+
+    Counts that the feedback names come after all calls.
+    """
+    reports = {each.call.index: each.counts for each in agent_checks.last_reports(task)}
+    verdicts = [_of_report(at, counts) for at, counts in reports.items()]
+    verdicts += [
+        _of_status(call)
+        for call in agent_checks.last_verdicts(task)
+        if call.index not in reports
     ]
-    return _last(verdicts, "tests", 0.9)
+    verdicts.sort(key=lambda verdict: verdict.at)
+    if said := count_tests(task.feedback[-MAX_TEXT:]):
+        verdicts.append(_of_report(len(task.calls), said))
+    if not verdicts and (broken := agent_checks.final_failure(task)):
+        reason = f"the last call, {broken.index}, failed"
+        verdicts.append(_Verdict(broken.index, "failure", "tool_status", reason))
+    if not verdicts:
+        return None
+    last = verdicts[-1]
+    confidence = CONFIDENCE[last.source]
+    if any(earlier.value != last.value for earlier in verdicts):
+        confidence -= DISAGREEMENT
+    return TaskOutcome(last.value, last.source, round(confidence, 2), last.reason)
+
+
+def _of_report(at: int, counts: Counts) -> _Verdict:
+    return _Verdict(at, _of_counts(counts), "tests", _count_reason(counts))
+
+
+def _of_status(call: ToolCall) -> _Verdict:
+    value: OutcomeValue = "failure" if call.has_failed else "success"
+    verb = "failed" if call.has_failed else "passed"
+    reason = f"the last check, call {call.index}, {verb}"
+    return _Verdict(call.index, value, "tool_status", reason)
 
 
 def _of_counts(count: Counts) -> OutcomeValue:
@@ -102,17 +143,6 @@ def _of_counts(count: Counts) -> OutcomeValue:
 
 def _count_reason(count: Counts) -> str:
     return f"{count.passed} tests passed, {count.failed} failed"
-
-
-def _tool_status(task: Task) -> TaskOutcome | None:
-    verdicts: list[tuple[OutcomeValue, str]] = []
-    for call in agent_checks.last_verdicts(task):
-        value: OutcomeValue = "failure" if call.has_failed else "success"
-        verb = "failed" if call.has_failed else "passed"
-        verdicts.append((value, f"the last check, call {call.index}, {verb}"))
-    if not verdicts and (broken := agent_checks.final_failure(task)):
-        verdicts.append(("failure", f"the last call, {broken.index}, failed"))
-    return _last(verdicts, "tool_status", 0.7)
 
 
 def _expectation(task: Task) -> TaskOutcome | None:
@@ -154,20 +184,6 @@ def _outcome_of_wording(task: Task) -> TaskOutcome | None:
     return _agree(verdicts, "wording", 0.35 if own_word else 0.5)
 
 
-def _last(
-    verdicts: Sequence[tuple[OutcomeValue, str]],
-    source: OutcomeSource,
-    confidence: float,
-) -> TaskOutcome | None:
-    """Return the last verdict; it is worth less where an earlier one differs."""
-    if not verdicts:
-        return None
-    value, reason = verdicts[-1]
-    if any(earlier != value for earlier, _ in verdicts):
-        confidence -= DISAGREEMENT
-    return TaskOutcome(value, source, round(confidence, 2), reason)
-
-
 def _agree(
     verdicts: Iterable[tuple[OutcomeValue, str]],
     source: OutcomeSource,
@@ -189,8 +205,7 @@ def _bare(text: str) -> str:
 
 _LEVELS: tuple[Callable[[Task], TaskOutcome | None], ...] = (
     _explicit,
-    _tests,
-    _tool_status,
+    _checks,
     _expectation,
     _outcome_of_wording,
 )

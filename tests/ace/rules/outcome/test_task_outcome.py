@@ -71,6 +71,19 @@ class TestTests:
 
         assert (found.value, found.confidence) == ("success", 0.7)
 
+    def test_a_later_check_of_another_kind_counts(self):
+        found = resolve(
+            run("pytest tests/a.py", "2 failed in 0.1s"),
+            ("Bash", {"command": "make check"}, "done"),
+        )
+        broken = resolve(
+            ("Bash", {"command": "make check"}, "done"),
+            run("pytest tests/a.py", "2 failed in 0.1s"),
+        )
+
+        assert (found.value, found.source) == ("success", "tool_status")
+        assert (broken.value, broken.source) == ("failure", "tests")
+
     def test_a_run_of_everything_replaces_a_run_of_one_part(self):
         found = resolve(
             run("pytest tests/a.py", "2 failed in 0.1s"),
