@@ -21,7 +21,7 @@ ANSWER = OpenApiExample(
     value={
         "fix": {
             "text": 'On 2026-11-20 "shell go: flag provided but not defined: -tag" was seen; '
-            'with "-tags=it" instead of "-tag=it" it then worked (3 times in 2 sessions; run '
+            '"go test -tags=it ./ledger" then worked (3 times in 2 sessions; run '
             "0198f3a2-6c1e-7d3b-9a54-2f1b6c7d8e90).",
             "kind": "shell",
             "signature": "shell go: flag provided but not defined: -tag",

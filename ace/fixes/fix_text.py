@@ -8,7 +8,7 @@ from ace.rules.failures.failed_call import FailureKind
 from common.text.quote import json_string
 
 # In characters: a line has at most 150 tokens of 4 bytes.
-MAX_NAME, MAX_WORDS = 130, 120
+MAX_NAME, MAX_WORDS, MAX_COMMAND = 130, 120, 240
 # What the edits of a linter's issues did, by the name of the cure.
 _EDITS = {
     "suppression": "it was suppressed",
@@ -22,8 +22,9 @@ _EDITS = {
 def write(cure: ChosenCure, words: FixWords) -> str:
     """Return when the failure was seen, what then worked, how often, and the last run.
 
-    Such as: On 2026-11-20 "shell go: unknown flag: --fst" was seen; with "--fast" instead
-    of "--fst" it then worked (3 times in 2 sessions; run 0198…).
+    Such as: On 2026-11-20 "shell go: unknown flag: --fst" was seen; "go test --fast" then
+    worked (3 times in 2 sessions; run 0198…). Who may not be given the command of one
+    other person reads only the words that two have shown.
     """
     name = json_string(cure.signature.name, MAX_NAME)
     return (
@@ -39,6 +40,8 @@ def _describe(words: FixWords) -> str:
         if not words.worked:
             return what
         return f"{what}: {_quote(words.worked)} instead of {_quote(words.failed)}"
+    if words.kind == FailureKind.SHELL and 0 < len(words.worked) <= MAX_COMMAND:
+        return f"{json_string(words.worked, MAX_COMMAND)} then worked"
     removed, added = _quote(" ".join(words.removed)), _quote(" ".join(words.added))
     noun = "the argument " if words.kind == FailureKind.TOOL else ""
     if not words.added:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ace.fixes.choice import ChosenCure
 from ace.models import ObservedRepair
+from ace.rules.failures.failed_call import FailureKind
 
 MIN_PERSONS = 2  # who have shown the same words, independently of each other
 
@@ -34,10 +35,18 @@ def choose(cure: ChosenCure, *, trusted: Sequence[ObservedRepair]) -> FixWords:
     """Return the words of a trusted repair, or else those that two people have shown.
 
     Two repairs of one cure may differ in quotes, paths and code. Nobody gets what only one
-    other person wrote there.
+    other person wrote there. A command that two persons ran letter by letter is given whole.
     """
     if trusted:
         return _words(cure.example(trusted), is_trusted=True, is_shared=True)
+    by_command: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
+    for row in cure.repairs:
+        by_command[str([row.seen["failed"], row.seen["worked"]])].append(row)
+    same = max(by_command.values(), key=_count_persons)
+    is_command = same[0].kind == FailureKind.SHELL
+    if is_command and _count_persons(same) >= MIN_PERSONS:
+        is_local = any(row.seen.get("leads_elsewhere") for row in same)
+        return _words(cure.example(same), is_trusted=True, is_shared=not is_local)
     by_words: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
     for row in cure.repairs:
         by_words[str([row.seen.get("removed"), row.seen.get("added")])].append(row)

@@ -50,6 +50,7 @@ _NAMING = re.compile(
     r"|Dtest|Dit\.test|m|label|labels|tag-?name)"
 )
 _HOW = re.compile(r"-{1,2}(?:timeout|max-?time|parallel|jobs|workers)|-j|-n")
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,60}=")
 _DESCRIPTOR = re.compile(r"\d")  # of `2>&1`, which the parser leaves
 _IS_PATH = re.compile(
     r"(?:\.{1,2}|~|\$\w{1,40})?/|[\w.@-]{1,100}/|[\w-]{1,100}\.[a-z]{1,5}$"
@@ -62,7 +63,8 @@ class CheckCommand:
     """A command that checks, builds or runs the project.
 
     Two commands have the same `pattern` if they differ only in names of tests, quoted text,
-    paths and flags of verbosity. `text` keeps the paths, but those of one machine.
+    paths and flags of verbosity. `text` keeps the paths, but those of one machine. Both begin
+    with the folder and the variables that the command was run with.
     """
 
     kind: CheckKind
@@ -72,22 +74,32 @@ class CheckCommand:
 
 def find(command: str) -> list[CheckCommand]:
     """Return the checks of a command line, in order; none of a line that has no check."""
-    return [
-        check
-        for simple in shell_commands.parse(command)
-        if (check := read(simple)) is not None
-    ]
+    checks, folder = [], ""
+    for simple in shell_commands.parse(command):
+        if simple.program == "cd":
+            folder = _folder(simple)
+        elif check := read(simple, folder):
+            checks.append(check)
+    return checks
 
 
-def read(simple: SimpleCommand) -> CheckCommand | None:
+def read(simple: SimpleCommand, folder: str = "") -> CheckCommand | None:
+    """Return the check of a command that is run in a folder of the checkout."""
     words = _words(simple)
     kind = _kind(words) if 0 < len(words) <= MAX_WORDS else None
     if kind is None:
         return None
-    shown = [_hide(word) for word in _mask(words)]
-    text = " ".join(map(_quote, shown))
-    is_short = len(text) <= MAX_COMMAND
-    return CheckCommand(kind, pattern_of(words), text) if is_short else None
+    start = [f"cd {_quote(folder)} &&"] if folder else []
+    start += [_quote(_hide(word)) for word in simple.prefix if _VARIABLE.match(word)]
+    text = " ".join([*start, *(_quote(_hide(word)) for word in _mask(words))])
+    pattern = " ".join([*start, pattern_of(words)])
+    return CheckCommand(kind, pattern, text) if len(text) <= MAX_COMMAND else None
+
+
+def _folder(change: SimpleCommand) -> str:
+    """Return the folder of a `cd`; empty for one that is not inside the checkout."""
+    folder = next(iter(change.operands), "")
+    return "" if folder.startswith(("/", "~", "$", "..")) or folder == "." else folder
 
 
 def pattern_of(words: Sequence[str]) -> str:

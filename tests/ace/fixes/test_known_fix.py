@@ -39,7 +39,7 @@ class TestTheGate:
         row = ObservedRepair.objects.order_by("-pk").first()
         assert found["text"] == (
             f'On {row.created_at:%Y-%m-%d} "shell go: flag provided but not defined: -tag" '
-            'was seen; with "-tags=it" instead of "-tag=it" it then worked '
+            'was seen; "go test -tags=it ./ledger" then worked '
             f"(2 times in 2 sessions; run {last['run_id']})."
         )
         assert (found["failed"], found["worked"]) == (FAILED, CURED)
@@ -235,7 +235,7 @@ class TestToWhom:
         found = fix(dora_api)
         assert found["is_own"] is False
         assert found["added"] == ["-tags=it"]
-        assert (found["failed"], found["worked"]) == ("", "")
+        assert (found["failed"], found["worked"]) == (FAILED, CURED)
 
     def test_words_that_only_one_other_person_wrote_are_not_said(
         self, complete, fix, bob_api, carol_api, dora_api

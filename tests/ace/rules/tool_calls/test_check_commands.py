@@ -11,7 +11,9 @@ from ace.rules.tool_calls import check_commands
         ("go test -v ./a/... -run TestX 2>&1", "test", "go test -run <name> <path>"),
         ("go test -run TestY ./b -count=1", "test", "go test -run <name> <path>"),
         ("npm run lint", "lint", "npm run lint"),
-        ("cd web && pnpm test:unit --silent", "test", "pnpm test:unit"),
+        ("cd web && pnpm test:unit --silent", "test", "cd web && pnpm test:unit"),
+        ("cd /home/ana/web && npm test", "test", "npm test"),
+        ("PYTHONPATH=src pytest tests -q", "test", "PYTHONPATH=src pytest tests"),
         ("python -m pytest tests/test_a.py::test_b -q", "test", "python -m pytest <path>"),
         ("pytest -k 'one and two' -vv", "test", "pytest -k <name>"),
         ("cargo clippy --all-targets", "lint", "cargo clippy --all-targets"),
@@ -35,6 +37,12 @@ def test_a_check_has_a_kind_and_a_pattern(command, kind, pattern):
 )  # fmt: skip
 def test_other_commands_are_no_checks(command):
     assert check_commands.find(command) == []
+
+
+def test_what_is_shown_can_be_run_as_it_stands():
+    (found,) = check_commands.find("cd web && CI=1 npm test -- --silent 2>&1 | tail -5")
+
+    assert found.text == "cd web && CI=1 npm test --"
 
 
 def test_a_path_of_one_machine_is_hidden():
