@@ -16,7 +16,9 @@ from django.views.generic import View
 from ace.models import AceRun
 from common.admin.model_admin import caller_of
 from common.caller import Caller, Role
+from conversations.models import Session
 from mcp_server.models import HookCount
+from memories.models import Memory
 from projects.models import Project
 
 SESSION_KEY = (
@@ -144,18 +146,27 @@ def _chosen_project(
 
 
 def _find_last_active(names: dict[uuid.UUID, str], caller: Caller) -> uuid.UUID | None:
-    """Return the project of the newest finished task or event of a hook.
+    """Return the project of the newest finished task, memory, session or event of a hook.
 
     The demo comes last, and without any work the first project by name is returned.
     """
     own = [pk for pk, name in names.items() if name != DEMO] or list(names)
     if len(own) < 2:
         return next(iter(own), None)
-    runs = AceRun.objects.visible_to(caller).filter(project__in=own)
-    events = HookCount.objects.visible_to(caller).filter(project__in=own)
+    # Ids of rows are in the order of their creation, and have an index.
+    works = (
+        (AceRun, "pk", "created_at"),
+        (Memory, "pk", "created_at"),
+        (Session, "pk", "created_at"),
+        (HookCount, "last_at", "last_at"),
+    )
     newest = [
-        *runs.order_by("-pk").values_list("created_at", "project_id")[:1],
-        *events.order_by("-last_at").values_list("last_at", "project_id")[:1],
+        row
+        for model, order, moment in works
+        for row in model.objects.visible_to(caller)
+        .filter(project__in=own)
+        .order_by(f"-{order}")
+        .values_list(moment, "project_id")[:1]
     ]
     return max(newest)[1] if newest else own[0]
 

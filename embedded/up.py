@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
@@ -32,6 +32,8 @@ AM = BASE_DIR / "bin" / "am"  # the image of a container has none
 MAX_ANSWER = 100_000  # bytes of an answer of /readyz
 # After this, and each time again, what is not ready is printed. From the first time on, a
 # child that dies is restarted.
+SAY_SECONDS = 5.0
+# From then on, a child that ends is restarted; before, it ends the service.
 SLOW_START_SECONDS = 20.0
 
 
@@ -183,13 +185,21 @@ def stop_at_end() -> Iterator[None]:
         stop(current_service)
 
 
-def run(*, url: str) -> NoReturn:
-    """Start the children and restart them until a signal ends this process."""
+def run(*, url: str, credentials: Sequence[str] = ()) -> NoReturn:
+    """Start the children and restart them until a signal ends this process.
+
+    The lines of `credentials` are said once the service answers, or could not start: nobody
+    can read them a second time.
+    """
     assert current_service
     for child in current_service.children:
         if child.process is None:
             child.start()
-    wait_until_ready(current_service, url=url)
+    try:
+        wait_until_ready(current_service, url=url)
+    finally:
+        for line in credentials:
+            say(line)
     say_next_step(current_service, url=url)
     while True:
         restart_exited(current_service)
@@ -197,14 +207,14 @@ def run(*, url: str) -> NoReturn:
 
 
 def wait_until_ready(service: Service, *, url: str) -> None:
-    began = time.monotonic()
-    said = 0.0
+    say("Starting the web server, the worker and the scheduler")
+    began = said = time.monotonic()
     while (answer := ask_readiness(url)).status != http.client.OK:
-        waited = time.monotonic() - began
-        if waited - said > SLOW_START_SECONDS:
-            said = waited
-            say(f"Still starting after {waited:.0f} s: {answer.reason}")
-        if said:
+        now = time.monotonic()
+        if now - said > SAY_SECONDS:
+            said = now
+            say(f"Still starting after {now - began:.0f} s: {answer.reason}")
+        if now - began > SLOW_START_SECONDS:
             restart_exited(service)
         else:
             refuse_exited(service.children)
@@ -243,7 +253,7 @@ def ask_readiness(url: str) -> ReadyAnswer:
         connection.request("GET", "/readyz")
         answer = connection.getresponse()
         return ReadyAnswer(answer.status, read_reason(answer.read(MAX_ANSWER)))
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, TimeoutError):
         return ReadyAnswer(0, "the web server loads")
     except (OSError, http.client.HTTPException) as error:
         return ReadyAnswer(0, str(error))

@@ -131,6 +131,14 @@ class TestThePage:
         badge = next(item["badge"] for item in items if item["title"] == "Review")
         assert badge == '<span data-count="waiting">1</span>'
 
+    def test_a_project_where_somebody_only_remembered_is_at_work_too(
+        self, superuser, project, a_memory
+    ):
+        Project.objects.create(name="Aarau", organization=project.organization)
+        a_memory()
+
+        assert page(signed_in(superuser.account)).context["project"] == project
+
     def test_the_lists_of_the_sidebar_open_on_the_project_that_is_shown(
         self, superuser, project, a_memory
     ):

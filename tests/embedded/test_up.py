@@ -51,7 +51,7 @@ class Service:
         self.port = free_port()
         self.process: subprocess.Popen[str]
 
-    def start(self, *more: str, until: str = "Ready: ") -> Service:
+    def start(self, *more: str, until: str = "Ctrl-C stops it.") -> Service:
         self.lines: list[str] = []
         arguments = ["up", "--port", str(self.port), "--data", str(self.folder), *more]
         self.process = subprocess.Popen(
@@ -229,6 +229,17 @@ class TestUp:
 
 
 class TestFirstStart:
+    def test_it_says_the_password_after_it_answers(self, first_life):
+        places = [
+            at
+            for start in ("Ready: ", "Admin: ", "API key: ")
+            for at, line in enumerate(first_life.lines)
+            if line.startswith(start)
+        ]
+
+        assert places == sorted(places)
+        assert not [line for line in first_life.lines if "timed out" in line]
+
     def test_it_prints_the_admin_and_the_key_once(self, first_life):
         (admin,) = lines_with(first_life.lines, "Admin: ")
         (key,) = lines_with(first_life.lines, "API key: ")

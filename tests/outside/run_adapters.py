@@ -147,7 +147,7 @@ def start_service(port: int, data: Path, output: Path) -> subprocess.Popen[bytes
 
 def wait_until_ready(process: subprocess.Popen[bytes], output: Path) -> None:
     until = time.monotonic() + START_SECONDS
-    while "\nReady: " not in output.read_text():
+    while "\nCtrl-C stops it." not in output.read_text():
         if process.poll() is not None or time.monotonic() > until:
             raise SystemExit(f"The service did not start:\n{output.read_text()}")
         time.sleep(0.2)

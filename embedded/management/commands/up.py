@@ -26,23 +26,27 @@ class Command(BaseCommand):
         # The web server may already run. It is stopped even if this block ends with an
         # error.
         with up.stop_at_end():
-            self.get_ready(reset_admin=options["reset_admin"])
-            up.run(url=address(options["host"], options["port"]))
+            credentials = self.get_ready(reset_admin=options["reset_admin"])
+            url = address(options["host"], options["port"])
+            up.run(url=url, credentials=credentials)
 
-    def get_ready(self, *, reset_admin: bool) -> None:
+    def get_ready(self, *, reset_admin: bool) -> list[str]:
+        """Prepare the database; return the lines of a new password and key."""
+        lines = []
         first_start.refuse_old_servers()
         first_start.refuse_newer_schema()
         migrate()
         is_new = not first_start.has_admin()
         if reset_admin or is_new:
             credentials = first_start.make_admin()
-            up.say(f"Admin: {first_start.ADMIN} / {credentials.password}")
-            up.say(f"API key: {credentials.secret}")
+            lines.append(f"Admin: {first_start.ADMIN} / {credentials.password}")
+            lines.append(f"API key: {credentials.secret}")
         if is_new and (project := demo.seed()):
             up.say(f"Demo project: {project.name}")
         self.check()
         # The children have their own connections; this process needs no other query.
         connection.close()
+        return lines
 
 
 def migrate() -> None:
@@ -52,6 +56,7 @@ def migrate() -> None:
     if pending and first_start.has_data():
         up.say(f"Backup: {first_start.back_up(backups)}")
     if pending:
+        up.say("Preparing the database")
         first_start.migrate()
         up.say(f"Migrations: {pending} applied")
     backup.finish_upgrade(backups)
