@@ -147,9 +147,8 @@ def for_task(
     )
     store = [] if top_k else small_store.read(project, caller, at_hand.scopes)
     if store:
-        found = task_records.RankedHits(small_store.complete(hits, store), 0)
-    else:
-        found = task_records.rank_last(project, description, hits)
+        hits = small_store.complete(hits, store)
+    found = task_records.rank_last(project, description, hits, most=len(store))
     memories = choose_memories(found.hits, rules, limit=len(store) or limit)
     files = recommend.recommend(
         project,

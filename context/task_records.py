@@ -43,11 +43,16 @@ class RankedHits:
     left_out: int
 
 
-def rank_last(project: Project, task: str, hits: Sequence[MemoryHit]) -> RankedHits:
-    """Put the records that `drop_routine` drops behind the other hits, at most MAX_ROUTINE."""
+def rank_last(
+    project: Project, task: str, hits: Sequence[MemoryHit], *, most: int = 0
+) -> RankedHits:
+    """Put the records that `drop_routine` drops behind the other hits.
+
+    At most `most` or MAX_ROUTINE of them, whichever is more, are kept.
+    """
     kept = drop_routine(project, task, hits)
     routine = [hit for hit in hits if hit not in kept]
-    shown = routine[:MAX_ROUTINE]
+    shown = routine[: max(most, MAX_ROUTINE)]
     return RankedHits([*kept, *shown], len(routine) - len(shown))
 
 

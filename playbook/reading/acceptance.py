@@ -19,13 +19,17 @@ from playbook.models import PlaybookDelta, PlaybookEntry
 
 Status, Operation = PlaybookDelta.DeltaStatus, PlaybookDelta.DeltaOperation
 _WRITES_TEXT = Q(operation__in=(Operation.ADD, Operation.UPDATE, Operation.MERGE))
-_OF_PERSON = Q(status__in=(Status.ACCEPTED, Status.EDITED)) | Q(
-    producer=PlaybookDelta.Producer.HUMAN
+# What a person said of a task, as a key reported it that may speak for a person.
+_SAID = Q(payload__feedback_source="human", evidence__contains=[{"field": "feedback"}])
+_OF_PERSON = (
+    Q(status__in=(Status.ACCEPTED, Status.EDITED))
+    | Q(producer=PlaybookDelta.Producer.HUMAN)
+    | _SAID
 )
 
 
 def of_person() -> Case:
-    """Whether a person wrote, accepted, edited or confirmed the present words of an entry."""
+    """Whether a person wrote, said, accepted, edited or confirmed the present words."""
     return Case(
         When(author_kind=PlaybookEntry.Author.HUMAN, then=True),
         When(verified_at__gte=F("updated_at"), then=True),

@@ -125,7 +125,9 @@ class Service:
             text=True,
         )
         threading.Thread(target=self.read, daemon=True).start()
-        wait_for(lambda: self.said("Ctrl-C stops it.") or self.process.poll() is not None)
+        wait_for(
+            lambda: self.said("Ctrl-C stops it.") or self.process.poll() is not None
+        )
         if not self.said("Ctrl-C stops it."):
             raise RuntimeError("It did not start:\n" + "\n".join(self.lines))
         self.key = self.said("API key: ")[0].partition(": ")[2]
