@@ -116,7 +116,9 @@ def context(
         answer = client.context_task(
             task_description=" ".join(task), token_budget=tokens, card=True
         )
-        _print_text(answer, answer["text"], as_json=as_json)
+        text = answer["text"] or f"Nothing has room in {tokens} tokens."
+        notes = [f"Note: {note}" for note in answer.get("notes") or ()]
+        _print_text(answer, "\n".join([text, *notes]), as_json=as_json)
 
 
 def search(
@@ -280,6 +282,9 @@ def list_inbox(limit: Limit = 20, project: Project = "", as_json: Json = False) 
     """List the proposals that wait."""
     with open_client(project, as_json=as_json) as client:
         page = client.playbook_deltas_list(status=["pending"], limit=limit)
+        if not page["results"] and not as_json:
+            say("No proposal waits for a person.")
+            return
         texts = ("content", "reason")
         print_entries(page["results"], ("id", "operation"), texts, as_json=as_json)
 
@@ -329,7 +334,17 @@ def _decide(start: str, act: Callable[[Client, str], Any], *, as_json: bool) -> 
             if problem.code == "forbidden":
                 problem.hint = CURATOR_HINT
             raise
-        _print_text(answer, f"{answer['delta']['status']}", as_json=as_json)
+        _print_text(answer, _describe_decision(answer["delta"]), as_json=as_json)
+
+
+def _describe_decision(delta: Mapping[str, Any]) -> str:
+    effects = {
+        "accepted": "agents are given it from now on",
+        "rejected": "agents are not given it",
+    }
+    status = delta["status"]
+    effect = effects.get(status, "see it in the console")
+    return f"{status.capitalize()}: {effect}.\n{delta.get('content', '')}".rstrip()
 
 
 def sessions(limit: Limit = 20, project: Project = "", as_json: Json = False) -> None:

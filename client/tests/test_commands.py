@@ -971,6 +971,22 @@ class TestUse:
         assert "Set AGENT_MEMORY_KEY to a key with the role curator" in done.output
         assert "bin/up" in done.output
 
+    def test_what_is_remembered_is_said_in_words_and_pinned(self, am, connected):
+        receipt = {"id": "m1" * 18, "status": "stored", "duplicate_of": None}
+        connected.answer.overrides["/api/v1/memories"] = receipt
+
+        done = am("remember", "Prices are in cents.")
+
+        assert "every session starts with it" in done.output
+        _, path, _, body = connected.requests[-1]
+        assert path == "/api/v1/memories"
+        assert json.loads(body)["tags"] == ["pinned"]
+
+    def test_an_empty_inbox_says_so(self, am, connected):
+        connected.answer.overrides["/playbook/deltas"] = {"results": [], "next": None}
+
+        assert am("inbox").output.strip() == "No proposal waits for a person."
+
     def test_the_inbox_alone_lists_it(self, am, connected):
         done = am("inbox")
 
@@ -980,7 +996,8 @@ class TestUse:
     def test_the_beginning_of_an_id_is_enough_if_it_is_the_only_one(
         self, am, connected
     ):
-        assert am("inbox", "reject", "d2").output.strip() == "rejected"
+        said = am("inbox", "reject", "d2").output.strip()
+        assert said == "Rejected: agents are not given it."
         assert "cents" in am("show", "m").output
 
     def test_a_beginning_that_several_ids_have_decides_nothing(self, am, connected):
