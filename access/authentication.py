@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any
 
 import structlog
 from django.contrib.auth.models import AbstractUser, AnonymousUser
@@ -38,11 +38,9 @@ class CsrfFailed(errors.Forbidden):
 class KeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer am_…`"""
 
-    schemes: ClassVar[frozenset[str]] = frozenset({SCHEME})
-
     def authenticate(self, request: Request) -> tuple[AnonymousUser, Caller] | None:
         scheme, _, secret = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-        if scheme.lower() not in self.schemes:
+        if scheme.lower() != SCHEME:
             return None
         key = find_key(secret.strip())
         if key is None:

@@ -46,12 +46,6 @@ def ask(
     return client.ask(question, shape, account).value
 
 
-def find_unread(texts: Sequence[FencedText]) -> list[FencedText]:
-    """Return the texts that a prompt leaves out or does not hold whole."""
-    held = {each.name: each.text for each in _shorten(texts)}
-    return [each for each in texts if held.get(each.name) != each.text]
-
-
 def _shorten(texts: Sequence[FencedText]) -> list[FencedText]:
     """Return the first and the last texts, each within its share of the prompt."""
     half = MAX_TEXTS // 2

@@ -14,8 +14,6 @@ from common.api import parsing, problem
 from common.unknown_fields import shorten
 
 PREFIX = "/api/"
-# The paths of mem0's client outside of PREFIX; it reads errors of this type only.
-MEM0_PREFIXES, PLAIN_JSON = ("/v1/", "/v2/", "/v3/", "/mem0/"), "application/json"
 PAGES = "/admin"
 VERSION_HEADER = "X-Agent-Memory-Version"
 NO_ROW = str(uuid.UUID(int=0))
@@ -97,7 +95,7 @@ def _paths_with_id(path: str) -> Iterator[tuple[str, str]]:
 
 
 class ProblemMiddleware:
-    """Answer errors under /api, and those of mem0's client, with a problem.
+    """Answer every error under /api with a problem.
 
     Errors that reach no view, and faults of the service, are answered so too.
 
@@ -114,17 +112,12 @@ class ProblemMiddleware:
         except errors.Refusal as refusal:
             return problem.ProblemResponse(refusal)
         response = self.get_response(request)
-        is_plain = request.path_info.startswith(MEM0_PREFIXES)
-        is_covered = is_plain or request.path_info.startswith(PREFIX)
+        is_covered = request.path_info.startswith(PREFIX)
         if not is_covered or response.status_code < 400:
             return response
-        own_type = PLAIN_JSON if is_plain else problem.MEDIA_TYPE
-        is_problem = isinstance(response, problem.ProblemResponse)
-        if not is_problem and response.get("Content-Type", "") != own_type:
-            response = self.to_problem(response, request)
-        if is_plain:
-            response["Content-Type"] = PLAIN_JSON
-        return response
+        if response.get("Content-Type", "") == problem.MEDIA_TYPE:
+            return response
+        return self.to_problem(response, request)
 
     @staticmethod
     def to_problem(

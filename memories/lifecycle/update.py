@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -70,32 +70,24 @@ def update_memory(
     changes: Mapping[str, Any],
     caller: Caller,
     version: int | None,
-    *,
-    min_length: int | None = None,
 ) -> Memory:
     """Change fields of a memory.
 
     A changed text is hashed, indexed, embedded and compared anew. `tags` replaces all tags.
     `metadata` is merged into the old metadata, at the top level only. `drafts.read_nulls`
-    says what None means; for example, `expires_at: None` removes the expiry. `min_length`
-    is that of `Draft`.
+    says what None means; for example, `expires_at: None` removes the expiry.
     """
-    change = prepare(memory, changes, caller, min_length=min_length)
-    return commit(change, caller, version)
+    return commit(prepare(memory, changes, caller), caller, version)
 
 
 def prepare(
-    memory: Memory,
-    changes: Mapping[str, Any],
-    caller: Caller,
-    *,
-    min_length: int | None = None,
+    memory: Memory, changes: Mapping[str, Any], caller: Caller
 ) -> CheckedChange:
     """Check, mask and embed a change; this is the slow part, before the transaction."""
     caller.require(Role.WRITER, memory.project_id)
     refuse_immutable(changes)
     changes = drafts.read_nulls(changes)
-    masked = _guard_changes(memory, changes, min_length)
+    masked = _guard_changes(memory, changes)
     changed = copy(memory)
     for name in drafts.SEARCHED_FIELDS & masked.keys():
         setattr(changed, name, masked[name])
@@ -115,9 +107,7 @@ def refuse_immutable(names: Iterable[str]) -> None:
         )
 
 
-def _guard_changes(
-    memory: Memory, changes: Mapping[str, Any], min_length: int | None
-) -> dict[str, Any]:
+def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Apply the project's rules on secrets and length to the changed fields only.
 
     A secret in an unchanged field does not prevent changes of other fields.
@@ -127,12 +117,7 @@ def _guard_changes(
     names = [
         name for name in drafts.TEXT_FIELDS + drafts.JSON_FIELDS if name in changed
     ]
-    draft = Draft(
-        content="",
-        kind=memory.kind,
-        agent_id=memory.agent_id,
-        min_length=min_length,
-    )
+    draft = Draft(content="", kind=memory.kind, agent_id=memory.agent_id)
     draft = replace(draft, **{name: changed[name] for name in names})
     if "tags" in changed:
         draft = replace(draft, tags=tuple(changed["tags"]))
@@ -147,13 +132,6 @@ def _guard_changes(
     if paths:
         masked["file_paths"] = [ref.path for ref in guarded.files]
     return changed | masked
-
-
-@write
-def commit_all(changes: Sequence[CheckedChange], caller: Caller) -> None:
-    """Write all changes or, if one is refused, none; lock in the order of the ids."""
-    for change in sorted(changes, key=lambda change: change.memory.pk):
-        commit(change, caller, None)
 
 
 @write

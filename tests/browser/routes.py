@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
 from django.test import RequestFactory
-from django.urls import get_resolver, reverse
+from django.urls import reverse
 
 from agents.models import AgentRun
 from common.caller import Caller, Role
@@ -45,9 +45,6 @@ NO_PAGES = {
     "mcp/<id_or_name:project>": "data, for agents",
     "hooks/status": "data, for agents",
     "api/docs": "a library's page, Swagger UI: its looks are not ours",
-} | {
-    name: "data, for mem0's clients"
-    for name, _, _ in page_addresses.walk_routes(get_resolver("mcp_server.mem0.urls"))
 }
 TABS = [tab.name for tab in tabs.TABS]
 OF_A_ROW = ("change", "history", "delete")

@@ -14,8 +14,6 @@ from django.http import HttpResponse
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from common.caller import Role
-from mcp_server.mem0 import urls as mem0_urls
-from mcp_server.mem0.views.missing_features import MissingFeatureView
 from tests.isolation.world import API, World
 
 Given = Callable[[World], dict[str, Any]]
@@ -102,22 +100,18 @@ def read_whole(answer):
 
 
 def routes() -> set[str]:
-    """Every method and route below /api/ and /mem0/ that the resolver knows."""
-    return set(_walk(get_resolver(), "")) - NOT_OFFERED
+    """Every method and route below /api/ that the resolver knows."""
+    return set(_walk(get_resolver(), ""))
 
 
 def _walk(resolver: URLResolver, prefix: str) -> Iterator[str]:
     for pattern in resolver.url_patterns:
         route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            # The routes of mem0 without a project in the path have the same views.
-            is_repeated = pattern.urlconf_name is mem0_urls and not route
-            if route.startswith(("api", "mem0")) or not (route or is_repeated):
+            if route.startswith("api") or not route:
                 yield from _walk(pattern, route)
-        elif isinstance(pattern, URLPattern) and route.startswith(("api/", "mem0/")):
+        elif isinstance(pattern, URLPattern) and route.startswith("api/"):
             view = pattern.callback.cls
-            if view is MissingFeatureView:
-                continue  # it answers 501 to everybody
             for method in view.http_method_names:
                 if hasattr(view, method) and method not in ("head", "options"):
                     yield f"{method.upper()} {route}"
@@ -144,12 +138,6 @@ AGENT_RUNS = f"{V1}/agents/runs"
 AGENT_RUN = f"{AGENT_RUNS}/<uuid:run_id>"
 TOOL = f"{TOOLS}/<str:name>"
 TOOL_SECRET = f"{V1}/agents/secrets/<str:name>"
-MEM0 = "mem0/<str:project>"
-MEM0_MEMORY = f"{MEM0}/v1/memories/<str:memory_id>/"
-MEM0_PROJECTS = f"{MEM0}/api/v1/orgs/organizations/<str:org_id>/projects/"
-MEM0_PROJECT = f"{MEM0_PROJECTS}<str:project_id>/"
-# It answers 501 to whoever may change the project.
-NOT_OFFERED = {f"PATCH {MEM0_PROJECT}"}
 
 
 def filled(**more: Any) -> Given:
@@ -173,14 +161,6 @@ TOOL_BODY = {
     "kind": "http",
     "definition": {"method": "GET", "url": "https://tickets.example.com/all"},
 }
-EVERY_ENTITY = {"OR": [{f"{kind}_id": "*"} for kind in ("user", "agent", "app", "run")]}
-
-
-def in_batch(**more: Any) -> Given:
-    """One memory of a batch of mem0."""
-    return lambda world: {"memories": [{"memory_id": world.memory, **more}]}
-
-
 MEMORY_BODY = about(content="A new memory of the team", memory_type="learning")
 
 TABLE = [
@@ -799,96 +779,6 @@ TABLE = [
         "PUT",
         f"{V1}/agents/config",
         body=about(protocol="tools"),
-        lowest=OWNER,
-    ),
-    # mem0's client; a project in the path is as one in the body
-    Route("GET", f"{MEM0}/v1/ping/", ("project_id",)),
-    Route(
-        "POST",
-        f"{MEM0}/v3/memories/add/",
-        ("project_id",),
-        filled(messages=[{"role": "user", "content": "The harbour is open."}]),
-        lowest=WRITER,
-    ),
-    Route(
-        "POST",
-        f"{MEM0}/v3/memories/search/",
-        ("project_id",),
-        filled(query="deploys with the blue script", filters=EVERY_ENTITY),
-    ),
-    Route(
-        "POST", f"{MEM0}/v3/memories/", ("project_id",), filled(filters=EVERY_ENTITY)
-    ),
-    Route(
-        "DELETE",
-        f"{MEM0}/v1/memories/",
-        ("project_id",),
-        query=filled(user_id=("entity",)),
-        lowest=CURATOR,
-        is_private=True,
-    ),
-    Route("GET", MEM0_MEMORY, ("project_id", "memory"), is_private=True),
-    Route(
-        "PUT",
-        MEM0_MEMORY,
-        ("project_id", "memory"),
-        filled(text="The harbour is shut."),
-        lowest=WRITER,
-        is_private=True,
-    ),
-    Route(
-        "DELETE",
-        MEM0_MEMORY,
-        ("project_id", "memory"),
-        lowest=WRITER,
-        is_private=True,
-    ),
-    Route("GET", f"{MEM0_MEMORY}history/", ("project_id", "memory"), is_private=True),
-    Route(
-        "PUT",
-        f"{MEM0}/v1/batch/",
-        ("project_id",),
-        in_batch(text="The harbour is shut."),
-        lowest=WRITER,
-        is_private=True,
-    ),
-    Route(
-        "DELETE",
-        f"{MEM0}/v1/batch/",
-        ("project_id",),
-        in_batch(),
-        lowest=WRITER,
-        is_private=True,
-    ),
-    Route(
-        "POST",
-        f"{MEM0}/v1/feedback/",
-        ("project_id",),
-        filled(memory_id=("memory",), feedback="POSITIVE"),
-        lowest=WRITER,
-        is_private=True,
-    ),
-    Route("GET", f"{MEM0}/v1/entities/", ("project_id",)),
-    Route(
-        "DELETE",
-        f"{MEM0}/v2/entities/<str:kind>/<path:entity_id>/",
-        ("project_id", "entity_kind", "entity"),
-        lowest=CURATOR,
-        is_private=True,
-    ),
-    Route(
-        "POST",
-        MEM0_PROJECTS,
-        ("project_id", "organization_id"),
-        filled(name="another"),
-        lowest=None,
-        is_for_root=True,
-    ),
-    Route("GET", MEM0_PROJECT, ("project_id", "organization_id", "project_id")),
-    Route(
-        "DELETE",
-        MEM0_PROJECT,
-        ("project_id", "organization_id", "project_id"),
         lowest=OWNER,
     ),
     # What every known caller may read

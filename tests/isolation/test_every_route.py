@@ -202,8 +202,6 @@ class TestRoles:
                     "transcript",
                 )
             ),
-            f"{route_table.MEM0}/v1/ping/",
-            f"{route_table.MEM0}/v1/entities/",
             "api/schema",
             "api/docs",
         }

@@ -33,13 +33,6 @@ class World:
     project: Project
     mark: str
     ids: dict[str, Any] = field(default_factory=dict)
-    # The user of the private rows, as mem0 names an entity.
-    entity_kind: str = "user"
-    entity: str = "u1"
-
-    @property
-    def organization_id(self) -> str:
-        return str(self.project.organization_id)
 
     def __getattr__(self, name: str) -> str:
         try:

@@ -1,11 +1,10 @@
-"""Run the tests of agents' frameworks against the adapters of the client, and mem0's client.
+"""Run the tests of agents' frameworks against the adapters of the client.
 
     .venv/bin/python tests/outside/run_adapters.py [FRAMEWORK …] [--folder FOLDER]
 
 The tests come from the source packages that the frameworks publish; Google ADK publishes none,
-and `frameworks/google_adk_cases.py` restates them. mem0 publishes none that call a server:
-`frameworks/mem0_cases.py` calls each method of its client. A service is started for the run. Nothing
-is kept but in FOLDER (`var/outside`): the packages, and a virtual environment for them.
+and `frameworks/google_adk_cases.py` restates them. A service is started for the run. Nothing is
+kept but in FOLDER (`var/outside`): the packages, and a virtual environment for them.
 """
 
 from __future__ import annotations
@@ -74,11 +73,6 @@ FRAMEWORKS = {
     ),
     "google-adk": Framework(
         requirement="google-adk==2.13.0", tests=["google_adk_cases.py"]
-    ),
-    "mem0": Framework(
-        requirement="mem0ai==2.2.1",
-        tests=["mem0_cases.py"],
-        further=["requests"],  # its async client imports it, and nothing declares it
     ),
 }
 
