@@ -1,4 +1,4 @@
-"""Count what a week brought: lessons, memories, and the fixes that were given back.
+"""Count what a week brought: lessons and memories.
 
 Home and the weekly page say the same figures.
 """
@@ -13,8 +13,6 @@ from common.admin.paginator import count_bounded, format_count
 from common.caller import Caller
 from common.ids import lowest_id_at
 from console.weeks import Week
-from mcp_server.hooks import push_use
-from mcp_server.hooks.push_use import NO_FIXES, FixUse
 from memories.models import Memory
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals.proposed_change import WRITES_TEXT
@@ -34,7 +32,6 @@ class WeekFigures:
     waiting: int = 0
     others: int = 0
     memories: int = 0
-    fixes: FixUse = NO_FIXES
 
     @property
     def lessons(self) -> int:
@@ -42,7 +39,7 @@ class WeekFigures:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.lessons or self.memories or self.fixes.given)
+        return not (self.lessons or self.memories)
 
     @property
     def lesson_sentence(self) -> str:
@@ -66,13 +63,11 @@ class WeekFigures:
 
     @property
     def headline(self) -> str:
-        """Return one sentence: the fixes that were given, or else what was stored."""
-        stored = f"{self.lesson_sentence}, and {self.memory_sentence}"
-        return f"This week {self.fixes.sentence if self.fixes.given else stored}."
+        return f"This week {self.lesson_sentence}, and {self.memory_sentence}."
 
     @property
     def sentences(self) -> list[str]:
-        said = [self.lesson_sentence, self.memory_sentence, self.fixes.sentence]
+        said = [self.lesson_sentence, self.memory_sentence]
         return [f"{each[:1].upper()}{each[1:]}." for each in said]
 
 
@@ -88,13 +83,7 @@ def count(project: Project, week: Week, caller: Caller) -> WeekFigures:
         created_at__lt=week.end,
         deleted_at=None,
     )
-    return WeekFigures(
-        live,
-        waiting,
-        others,
-        memories=count_bounded(memories),
-        fixes=push_use.count_fixes(project, week.start, week.end, caller),
-    )
+    return WeekFigures(live, waiting, others, memories=count_bounded(memories))
 
 
 def _count_lessons(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from django.apps import AppConfig
@@ -29,14 +28,6 @@ def embedding_provider(
         ]
     if provider == "openai":
         return list(_endpoint("EMBEDDING", id="inference.E002"))
-    if provider == "fastembed" and not find_spec("fastembed"):
-        return [
-            Error(
-                "EMBEDDING_PROVIDER is 'fastembed', but the package is not installed.",
-                hint="pip install fastembed",
-                id="inference.E003",
-            )
-        ]
     return list(_bundled_files()) if provider == "minilm" else []
 
 

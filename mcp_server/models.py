@@ -61,9 +61,6 @@ class Push(models.Model):
     kind = models.CharField(max_length=8, choices=PushKind)
     # The id of a rule, memory or proposal, or the digest of a failure's signature.
     subject = models.CharField(max_length=64)
-    # The repair whose cure was said, in `ace`.
-    repair_id = models.UUIDField(null=True, blank=True)
-    tokens = models.PositiveIntegerField()
     is_in_context = models.BooleanField(default=True)
     at = models.DateTimeField(auto_now_add=True)
 

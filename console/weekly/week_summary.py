@@ -14,8 +14,6 @@ from common.caller import Caller
 from console import week_figures
 from console.week_figures import NO_FIGURES, WeekFigures
 from console.weeks import Week
-from mcp_server.hooks import push_use
-from mcp_server.hooks.push_use import NOTHING_PUSHED, PushUse
 from memories.models import GivenUse, MemoryExposure
 from playbook.models import (
     Conflict,
@@ -63,7 +61,6 @@ class WeekSummary:
     conflicts: Sequence[Conflict] = field(default_factory=list)
     given: Mapping[str, int] = field(default_factory=dict)
     figures: WeekFigures = NO_FIGURES
-    pushes: PushUse = NOTHING_PUSHED
     given_memories: Mapping[str, int] = field(default_factory=dict)
     is_cut: bool = False
 
@@ -77,7 +74,7 @@ class WeekSummary:
 
     @property
     def is_empty(self) -> bool:
-        is_unused = not self.uses and not self.pushes.lines and self.figures.is_empty
+        is_unused = not self.uses and self.figures.is_empty
         return is_unused and not any(self.counts.values())
 
     @property
@@ -92,10 +89,7 @@ class WeekSummary:
     @property
     def sentences(self) -> list[str]:
         """Say what the week brought, one kind after the other."""
-        lessons, memories, fixes = self.figures.sentences
-        fixes = f"{fixes} {self.figures.fixes.rest}".rstrip()
-        pushed = self.pushes.sentence if self.pushes.lines else ""
-        return list(filter(None, [lessons, memories, fixes, *self.uses, pushed]))
+        return [*self.figures.sentences, *self.uses]
 
 
 def describe_use(what: str, given: Mapping[str, int]) -> str:
@@ -133,7 +127,6 @@ def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
         figures=week_figures.count(project, week, caller),
         contested=_contested_lessons(votes, entries),
         conflicts=_conflicts(project, week, caller),
-        pushes=push_use.count(project, week.start, week.end, caller),
         given=_count_uses(Exposure, project, week, caller),
         given_memories=_count_uses(MemoryExposure, project, week, caller),
         is_cut=len(rules) > MAX_CHANGES,

@@ -46,12 +46,12 @@ def moment_of(line: Mapping[str, Any], name: str = "timestamp") -> datetime | No
         return None
 
 
-def moment_of_number(value: object, *, scale: int = 1) -> datetime | None:
-    """Return the time of a number since 1970, in parts of a second (1000: milliseconds)."""
+def moment_of_milliseconds(value: object) -> datetime | None:
+    """Return the time of a number of milliseconds since 1970."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        return _sane(datetime.fromtimestamp(value / scale, UTC))
+        return _sane(datetime.fromtimestamp(value / 1000, UTC))
     except (ValueError, OverflowError, OSError):
         return None
 

@@ -21,7 +21,7 @@ from conversations.transcripts.events import (
 from conversations.transcripts.fields import (
     attachment_part,
     call_part,
-    moment_of_number,
+    moment_of_milliseconds,
     object_of,
     objects_of,
     plain,
@@ -31,7 +31,6 @@ from conversations.transcripts.fields import (
     thinking_part,
 )
 
-MILLISECONDS = 1000  # in a second
 ABORTED = "MessageAbortedError"
 
 
@@ -109,7 +108,7 @@ def _read_tool(
         return
     has_failed = status == "error"
     content = plain(state.get("error" if has_failed else "output", ""))
-    end = moment_of_number(object_of(state, "time").get("end"), scale=MILLISECONDS)
+    end = moment_of_milliseconds(object_of(state, "time").get("end"))
     answer = result_part(call_id, content, is_error=has_failed, name=name)
     yield _message("tool", [answer], f"{part_id}:result", end or moment)
 
@@ -132,7 +131,7 @@ def _read_parts(parts: list[Mapping[str, Any]]) -> list[Part]:
 
 
 def _moment(info: Mapping[str, Any]) -> datetime | None:
-    return moment_of_number(object_of(info, "time").get("created"), scale=MILLISECONDS)
+    return moment_of_milliseconds(object_of(info, "time").get("created"))
 
 
 def _message(

@@ -20,14 +20,7 @@ from django.conf import settings
 from common.text import storable_json
 from conversations.formats.convert import name_results
 from conversations.formats.message import ChatMessage, MalformedMessage, Part
-from conversations.transcripts import (
-    chatgpt_export,
-    claude_code,
-    codex,
-    copilot,
-    gemini,
-    opencode,
-)
+from conversations.transcripts import claude_code, codex, copilot, gemini, opencode
 from conversations.transcripts.events import (
     KEY,
     LineWithoutMessage,
@@ -67,7 +60,6 @@ FORMATS = {
     "copilot": TranscriptFormat(copilot.read_line),
     "gemini": TranscriptFormat(gemini.read_line, gemini.split),
     "opencode": TranscriptFormat(opencode.read_line, opencode.split),
-    "chatgpt-export": TranscriptFormat(chatgpt_export.read_line, chatgpt_export.split),
 }
 
 

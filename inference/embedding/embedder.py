@@ -87,7 +87,6 @@ registry = Registry[Embedder](
     table={
         "minilm": "inference.embedding.minilm.MiniLM",
         "openai": "inference.embedding.openai_compatible.OpenAICompatible",
-        "fastembed": "inference.embedding.fastembed.FastEmbed",
         "fake": "inference.embedding.fake.FakeEmbedder",
     },
     reads=[

@@ -60,5 +60,4 @@ def to_line(fix: KnownFix) -> GivenLine:
         Push.PushKind.FIX,
         fix.cure.signature.digest,
         fix.text,
-        repair_id=fix.cure.newest.pk,
     )

@@ -25,7 +25,6 @@ class GivenLine:
     subject: str
     text: str
     files: tuple[str, ...] = ()
-    repair_id: uuid.UUID | None = None
     is_accepted: bool = False
 
     @property

@@ -18,7 +18,7 @@ from mcp_server.hooks.hook_event import HookEvent
 from mcp_server.models import Push
 from projects.models import Project
 
-RETENTION = timedelta(days=400)  # the weekly page shows a year
+RETENTION = timedelta(days=400)  # longer than any session lasts
 # What a session loses when its context is compacted or cleared. A fix stays said.
 LOST = (
     Push.PushKind.CARD,
@@ -88,8 +88,6 @@ def record(
             event=event.kind,
             kind=line.kind,
             subject=line.subject,
-            repair_id=line.repair_id,
-            tokens=line.tokens,
         )
         for line in lines
     ]

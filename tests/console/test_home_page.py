@@ -249,7 +249,6 @@ class TestThePage:
             event="tool-failed",
             kind="fix",
             subject="x",
-            tokens=1,
         )
 
         assert "First steps: done" in page(owner).content.decode()

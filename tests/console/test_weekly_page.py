@@ -13,8 +13,6 @@ from common.caller import Role
 from common.ids import uuid7
 from console import weeks
 from console.weekly import week_markdown, week_summary
-from mcp_server.hooks import push_use
-from mcp_server.models import Push
 from memories.models import MemoryExposure
 from playbook.history import votes
 from playbook.history.revision import Cause
@@ -34,8 +32,8 @@ from tests.admin.test_playbook import TEXT, add, reword
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
 # sidebar; the project; changes, harmful votes, entries, deltas, conflicts, exposures of
-# rules and of memories, and pushes; for the figures lessons, memories and fixes.
-QUERIES = 17
+# rules and of memories; for the figures lessons and memories.
+QUERIES = 15
 WEEKLY = reverse("console:weekly")
 
 
@@ -81,21 +79,6 @@ class TestUse:
         text = week_markdown.render_markdown(found, "alpha", str)
         assert f"- {week_markdown.escape_text(found.uses[0])}" in text
 
-    def test_the_page_says_what_hooks_pushed(self, owner, project):
-        given = {"project": project, "key_id": uuid7(), "session": "s1"}
-        for subject, tokens in (("one", 30), ("two", 50)):
-            Push.objects.create(
-                **given,
-                event="session-start",
-                kind="memory",
-                subject=subject,
-                tokens=tokens,
-            )
-
-        text = page(owner, project).content.decode()
-
-        assert "Hooks gave 2 lines in 1 session, 80 tokens a session." in text
-
     def test_the_page_says_it_of_memories_too(self, owner, project, a_memory):
         MemoryExposure.objects.create(
             project=project, memory=a_memory(), key_id=uuid7(), used_as="cited"
@@ -132,22 +115,16 @@ class TestFigures:
         )
         assert said in html
         assert "1 memory was stored." in html
-        assert "No fix was given back at a failing command." in html
         assert "Nothing new was learned" not in html
 
-    def test_home_says_the_fixes_of_the_week_and_leads_to_weekly(
-        self, owner, project, a_memory, monkeypatch
+    def test_home_says_it_in_one_sentence_that_leads_to_weekly(
+        self, owner, project, a_memory
     ):
         a_memory()
-        monkeypatch.setattr(
-            push_use, "count_fixes", lambda *_: push_use.FixUse(given=2, used=2)
-        )
 
         html = owner.get(reverse("admin:index"), {"project": project.pk}).content
 
-        said = (
-            "This week 2 fixes were given back at a failing command; 2 were then used."
-        )
+        said = "This week no lesson was learned from a task, and 1 memory was stored."
         assert said in html.decode()
         assert f"{WEEKLY}?project={project.pk}" in html.decode()
 

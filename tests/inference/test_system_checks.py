@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from importlib import metadata
 
 import pytest
@@ -24,7 +23,7 @@ class TestEmbeddingProvider:
         [message] = checks.embedding_provider(None)
 
         assert message.id == "inference.E001"
-        assert "fake, fastembed, minilm, openai" in message.hint
+        assert "fake, minilm, openai" in message.hint
 
     def test_an_endpoint_needs_an_address_and_a_model(self, settings):
         settings.EMBEDDING_PROVIDER = "openai"
@@ -39,12 +38,6 @@ class TestEmbeddingProvider:
         settings.EMBEDDING_MODEL = "nomic-embed-text"
 
         assert run_check(checks.embedding_provider) == []
-
-    def test_fastembed_must_be_installed(self, settings, monkeypatch):
-        monkeypatch.setitem(sys.modules, "fastembed", None)
-        settings.EMBEDDING_PROVIDER = "fastembed"
-
-        assert run_check(checks.embedding_provider) == ["inference.E003"]
 
     def test_the_bundled_files_must_be_installed(self, settings, monkeypatch):
         settings.EMBEDDING_PROVIDER = "minilm"

@@ -225,68 +225,11 @@ OPENCODE = {
 }
 
 
-def chatgpt_node(node, parent, role, content, **message):
-    author = {"role": role, "name": message.pop("name", None), "metadata": {}}
-    return {
-        "id": node,
-        "parent": parent,
-        "children": [],
-        "message": {
-            "id": node,
-            "author": author,
-            "create_time": START + int(node[1:]),
-            "content": content,
-            "metadata": {},
-            "recipient": "all",
-            **message,
-        },
-    }
-
-
-def chatgpt_text(text):
-    return {"content_type": "text", "parts": [text]}
-
-
-CHATGPT = {
-    "title": "Build",
-    "conversation_id": "s1",
-    "current_node": "n6",
-    "mapping": {
-        "root": {"id": "root", "message": None, "parent": None, "children": ["n1"]},
-        "n1": chatgpt_node("n1", "root", "user", chatgpt_text("Fix the build")),
-        "n2": chatgpt_node(
-            "n2",
-            "n1",
-            "assistant",
-            {
-                "content_type": "thoughts",
-                "thoughts": [{"summary": "Look", "content": "first."}],
-            },
-        ),
-        "n3": chatgpt_node(
-            "n3",
-            "n2",
-            "assistant",
-            {"content_type": "code", "text": "make()"},
-            recipient="python",
-        ),
-        "n4": chatgpt_node(
-            "n4",
-            "n3",
-            "tool",
-            {"content_type": "execution_output", "text": "done"},
-            name="python",
-        ),
-        "n5": chatgpt_node("n5", "n4", "assistant", chatgpt_text("Left branch.")),
-        "n6": chatgpt_node("n6", "n4", "assistant", chatgpt_text("It is fixed.")),
-    },
-}
 SAMPLES = {
     "codex": CODEX,
     "copilot": COPILOT,
     "gemini": GEMINI,
     "opencode": [OPENCODE],
-    "chatgpt-export": [CHATGPT],
 }
 
 
@@ -310,7 +253,7 @@ def test_the_prompt_with_its_calls_is_a_task(name):
     assert not [why for why in counts.left_out if why.startswith("malformed")]
 
 
-@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"chatgpt-export"}))
+@pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_a_call_that_failed_is_an_error_with_the_words_of_the_tool(name):
     _, [task], _ = read(name, SAMPLES[name])
 
@@ -318,7 +261,7 @@ def test_a_call_that_failed_is_an_error_with_the_words_of_the_tool(name):
     assert task.tool_usage[0]["result"] == "no rule"
 
 
-@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"gemini", "chatgpt-export"}))
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"gemini"}))
 def test_the_folder_of_the_calls_is_known(name):
     _, [task], _ = read(name, SAMPLES[name])
 
@@ -420,24 +363,6 @@ def test_a_chat_of_gemini_that_is_one_document_reads_the_same():
     of_lines, tasks_of_lines, _ = read("gemini", GEMINI)
     assert [m.parts for m in messages] == [m.parts for m in of_lines]
     assert [task.goal for task in tasks] == [task.goal for task in tasks_of_lines]
-
-
-def test_a_branch_that_was_left_is_kept_beside_the_conversation():
-    messages, [task], _ = read("chatgpt-export", [CHATGPT])
-
-    left = [m for m in messages if m.text == "Left branch."]
-    assert recorded_fields(left[0].metadata)["sidechain"] is True
-    assert "n5" not in task.message_ids
-
-
-def test_only_the_first_conversation_of_an_export_is_read():
-    other = {**CHATGPT, "conversation_id": "s2"}
-
-    messages, _, counts = read("chatgpt-export", [[CHATGPT, other]])
-
-    assert len(messages) == 6
-    reason = "of another conversation, which needs a session of its own"
-    assert counts.left_out[reason] == 7
 
 
 def test_results_name_their_tool():

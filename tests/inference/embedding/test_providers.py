@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -66,9 +64,7 @@ class TestActive:
     def test_an_unknown_name_is_refused_with_the_known_ones(self, settings):
         settings.EMBEDDING_PROVIDER = "cohere"
 
-        with pytest.raises(
-            ProviderMisconfiguration, match="it can be fake, fastembed, minilm"
-        ):
+        with pytest.raises(ProviderMisconfiguration, match="it can be fake, minilm"):
             active_model.get()
 
     def test_a_language_model_is_not_used_by_default(self, settings):
@@ -144,62 +140,3 @@ class TestQueries:
         settings.EMBEDDING_PROVIDER = "minilm"
 
         assert active_model.embed_query("a") != of_fake
-
-
-class Numbers(list):
-    """A vector as fastembed gives it: it has `tolist`."""
-
-    def tolist(self):
-        return list(self)
-
-
-class TextEmbedding:
-    def __init__(self, *, model_name, threads):
-        if model_name == "unreachable":
-            raise OSError("no route to host")
-
-    @staticmethod
-    def get_embedding_size(name):
-        if name == "unknown":
-            raise ValueError(name)
-        return 2
-
-    def embed(self, texts, *, batch_size):
-        return (Numbers([3.0, 4.0]) for _ in texts)
-
-
-class TestFastembed:
-    @pytest.fixture(autouse=True)
-    def chosen(self, settings, monkeypatch):
-        module = SimpleNamespace(TextEmbedding=TextEmbedding)
-        monkeypatch.setitem(sys.modules, "fastembed", module)
-        settings.EMBEDDING_PROVIDER = "fastembed"
-        settings.EMBEDDING_MODEL = ""
-
-    def test_it_embeds_with_a_small_model_by_default(self):
-        active = active_model.get()
-
-        assert (active.name, active.dimensions) == ("BAAI/bge-small-en-v1.5", 2)
-        assert active.embed(["a", "b"]) == [[0.6, 0.8], [0.6, 0.8]]
-
-    def test_an_absent_package_is_named(self, monkeypatch, settings):
-        monkeypatch.setitem(sys.modules, "fastembed", None)
-        # No other test has loaded it: a loaded model needs no package any more.
-        settings.EMBEDDING_MODEL = "of an absent package"
-
-        with pytest.raises(ProviderMisconfiguration, match="pip install fastembed"):
-            active_model.get().embed(["a"])
-
-    def test_an_unknown_model_is_named(self, settings):
-        settings.EMBEDDING_MODEL = "unknown"
-
-        with pytest.raises(ProviderMisconfiguration, match="'unknown'"):
-            active_model.get().embed(["a"])
-
-    def test_a_failed_download_is_worth_another_try(self, settings):
-        settings.EMBEDDING_MODEL = "unreachable"
-
-        with pytest.raises(ProviderDown, match="no route") as caught:
-            active_model.get().embed(["a"])
-
-        assert caught.value.retryable is True
