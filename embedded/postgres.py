@@ -197,9 +197,6 @@ TEST_SETTINGS = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "shared_buffers": "256MB",
-    # Tests of replicas start a replica.
-    "wal_level": "replica",
-    "max_wal_senders": "10",
 }
 
 

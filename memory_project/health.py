@@ -18,7 +18,7 @@ from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from common import replicas, schema_version
+from common import schema_version
 from inference.embedding import active_model, embedder, missing_vectors
 from inference.errors import InferenceError
 from inference.language import budget, language_model
@@ -106,8 +106,6 @@ def check_database() -> dict[str, HealthCheck]:
         "embeddings": check_embeddings(),
         "indexing": check_indexing(),
     }
-    if replicas.aliases():
-        checks["replicas"] = check_replicas()
     if settings.LANGUAGE_PROVIDER != language_model.NONE:
         checks["language_model"] = check_language_model()
     return checks
@@ -209,13 +207,6 @@ def check_indexing() -> HealthCheck:
     finally:
         _limit_statements(STATEMENT_SECONDS)
     return HealthCheck(True, f"{missing} texts have no vector", {"missing": missing})
-
-
-def check_replicas() -> HealthCheck:
-    """Check the replicas; always pass, because the primary answers if a replica does not."""
-    contacts = replicas.describe_contacts()
-    details = (f"{name} {contact}" for name, contact in contacts.items())
-    return HealthCheck(True, "; ".join(details))
 
 
 def check_language_model() -> HealthCheck:

@@ -20,6 +20,8 @@ from psycopg.conninfo import conninfo_to_dict
 from common.logs import mask_secrets as mask_log_secrets
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# An IPv6 address is in brackets.
+HOST = r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::(\d{1,5}))?"
 env = environ.FileAwareEnv()
 environ.Env.read_env(BASE_DIR / ".env")
 
@@ -57,10 +59,27 @@ def hosts(name: str, default: list[str]) -> list[str]:
     """Return hosts of the form HOST or HOST:PORT; an IPv6 address is in brackets."""
     values: list[str] = env.list(name, default=default)
     for value in values:
-        match = re.fullmatch(r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::(\d{1,5}))?", value)
+        match = re.fullmatch(HOST, value)
         if not match or int(match[1] or 1) not in range(1, 65_536):
             raise ImproperlyConfigured(
                 f"{name} must list hosts as HOST or HOST:PORT, not {value!r}."
+            )
+    return values
+
+
+def tool_secrets() -> dict[str, str]:
+    """Return `HOST SECRET` of each variable AGENT_TOOL_NAME; an error names no secret."""
+    names = {
+        name.removesuffix("_FILE")
+        for name in os.environ
+        if name.startswith("AGENT_TOOL_")
+    }
+    values = {name: env.str(name).strip() for name in sorted(names)}
+    for name, value in values.items():
+        if not re.fullmatch(rf"{HOST} [!-~](?:[ -~]{{6,7998}}[!-~])", value):
+            raise ImproperlyConfigured(
+                f"{name} must be HOST or HOST:PORT, a space, and the secret for this host, "
+                "which has 8 to 8,000 characters of ASCII."
             )
     return values
 
@@ -117,7 +136,7 @@ VERSION = (
 SECRET_KEY = env.str("SECRET_KEY", default="")
 if not SECRET_KEY.strip():
     SECRET_KEY = ""  # `startup` refuses to serve without one
-# Earlier keys: sessions and the secrets of tools stay readable after SECRET_KEY changed.
+# Earlier keys: sessions stay readable after SECRET_KEY changed.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 if not all(key.strip() for key in SECRET_KEY_FALLBACKS):
     raise ImproperlyConfigured("SECRET_KEY_FALLBACKS has an empty key; remove it.")
@@ -213,7 +232,6 @@ DATABASES |= {
     f"replica{number}": replica(url)
     for number, url in enumerate(env.list("DATABASE_REPLICA_URLS", default=[]), start=1)
 }
-DATABASE_REPLICA_LAG = number("DATABASE_REPLICA_LAG", 0)  # seconds
 DATABASE_ROUTERS = ["common.replicas.ReplicaRouter"]
 REPLICA_APPS = {
     "projects",
@@ -360,7 +378,6 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "MemoryKindEnum": "memories.models.Memory.Kind",
-        "ToolKindEnum": "agents.models.AgentTool.ToolKind",
         "MemorySourceEnum": "memories.models.Memory.Source",
         "WriteSourceEnum": "conversations.sources.SOURCES",
         "SearchModeEnum": ["hybrid", "semantic", "keyword"],
@@ -417,6 +434,7 @@ PUBLIC_URL = env.str("PUBLIC_URL", default="")
 WEBHOOK_PRIVATE = env.bool("WEBHOOK_PRIVATE", default=False)
 # Tools of agents: docs/howto/agent-tools.md
 TOOL_HOSTS = hosts("TOOL_HOSTS", [])
+AGENT_TOOL_SECRETS = tool_secrets()
 EMAIL_URL = env.str("EMAIL_URL", default="")
 if EMAIL_URL:
     globals().update(env.email_url_config(EMAIL_URL))
