@@ -1,4 +1,4 @@
-"""Models of the agent: its tools, their secrets, and its runs."""
+"""Models of the agent: its tools, and its runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,7 @@ from projects.models import Project
 
 
 class AgentTool(models.Model):
-    """A tool that an owner defined: an HTTP request, or the tools of an MCP server."""
-
-    class ToolKind(models.TextChoices):
-        HTTP = "http"
-        MCP = "mcp"
+    """An MCP server whose tools an owner gives to the agents of a project."""
 
     class Confirm(models.TextChoices):
         ASK = "ask"
@@ -27,21 +23,19 @@ class AgentTool(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    kind = models.CharField(max_length=16, choices=ToolKind)
     name = models.CharField(max_length=64)
     description = models.TextField(blank=True)
-    # [{name, type, description, required}]; an MCP server describes its own.
-    arguments = models.JSONField(default=list, blank=True)
-    # http: {method, url, headers, body}; mcp: {url, headers}.
-    definition = models.JSONField(default=dict)
+    url = models.CharField(max_length=2000)
+    # {name: value}, in which `${AGENT_TOOL_NAME}` stands for a variable of the operator.
+    headers = models.JSONField(default=dict, blank=True)
     timeout = models.FloatField(default=30.0)  # seconds
-    # The groups and states in which the tool is offered; `*` is every one.
+    # The groups and states in which the tools are offered; `*` is every one.
     groups = models.JSONField(default=list)
     states = models.JSONField(default=list)
     # Whether the run stops before a call that may change something.
     confirm = models.CharField(max_length=16, choices=Confirm, default=Confirm.ASK)
     is_enabled = models.BooleanField(default=True)
-    # What an MCP server offered when it was last asked: {tools: [{name, description,
+    # What the server offered when it was last asked: {tools: [{name, description,
     # arguments, is_read_only}], listed_at, error}; null if it was never asked.
     listing = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -54,29 +48,6 @@ class AgentTool(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["project", "name"], name="agent_tool_one_per_name"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return visible_line(self.name)
-
-
-class ToolSecret(models.Model):
-    """A secret that the headers of tools name; its value is encrypted and never shown."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    name = models.CharField(max_length=64)
-    encrypted_value = models.TextField()
-    updated_at = models.DateTimeField(auto_now=True)
-
-    objects = ProjectRowsQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["project", "name"], name="tool_secret_one_per_name"
             )
         ]
 

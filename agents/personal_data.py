@@ -1,6 +1,6 @@
 """In a purge, delete a user's runs, and erase what other runs were told of purged memories.
 
-The tools and the secrets of a project are its owner's and stay.
+The tools of a project are its owner's and stay.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from ace.personal_data import RunUnfinished
 from agents.learning import invocation_job
-from agents.models import AgentRun, AgentTool, ToolSecret
+from agents.models import AgentRun, AgentTool
 from agents.runs.conversation import find_outcomes
 from agents.runs.heartbeat import MAX_SILENCE
 from agents.runs.run_job import KIND
@@ -88,12 +88,11 @@ class AgentErasure(ErasureHandler):
         },
         AgentTool: dict.fromkeys(
             (
-                *("name", "description", "arguments", "definition", "listing"),
+                *("name", "description", "url", "headers", "listing"),
                 *("groups", "states"),
             ),
             BY_OWNER,
         ),
-        ToolSecret: dict.fromkeys(("name", "encrypted_value"), BY_OWNER),
     }
 
     def expand(self, erasure: ErasureScope) -> None:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.views import (
-    config,
-    context,
-    conversations,
-    runs,
-    tiers,
-    tool_secrets,
-    tools,
-)
+from agents.views import config, context, conversations, runs, tiers, tools
 
 RUN = "agents/runs/<uuid:run_id>"
 CONVERSATION = "conversations/<str:conversation_id>"
@@ -30,8 +22,6 @@ urlpatterns: list[URLPattern] = [
     path(f"{CONVERSATION}/end", conversations.EndConversationView.as_view()),
     path("agents/tools", tools.ToolsView.as_view()),
     path("agents/tools/<str:name>", tools.ToolDetailView.as_view()),
-    path("agents/tools/<str:name>/try", tools.TryToolView.as_view()),
-    path("agents/secrets/<str:name>", tool_secrets.ToolSecretView.as_view()),
     path("agents/react-mem", runs.ReactMemView.as_view()),
     path("agents/runs", runs.RunsView.as_view()),
     path(RUN, runs.RunView.as_view()),

@@ -40,7 +40,6 @@ PAGES = {
     "run": "ace_acerun",
     "agent_run": "agents_agentrun",
     "agent_tool": "agents_agenttool",
-    "tool_secret": "agents_toolsecret",
     "memory_switch": "conversations_memoryswitch",
     "job": "jobs_job",
     "project": "projects_project",

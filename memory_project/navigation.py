@@ -109,7 +109,6 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
             ("Memory switches", "toggle_on", "conversations.memoryswitch", ""),
             ("Agent runs", "smart_toy", "agents.agentrun", ""),
             ("Agent tools", "build", "agents.agenttool", ""),
-            ("Tool secrets", "password", "agents.toolsecret", ""),
             ("Agent memories", "badge", "conversations.agentmemory", ""),
             ("Agent changes", "edit_note", "conversations.agentmemorychange", ""),
             ("Message vectors", "scatter_plot", "conversations.messagevector", ""),

@@ -1,4 +1,4 @@
-"""The admin pages of runs, tools and secrets of tools.
+"""The admin pages of runs and tools.
 
 Importing this package registers the pages. It may import everything of `agents` but its
 views and serializers.

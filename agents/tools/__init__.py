@@ -1,1 +1,1 @@
-"""The tools that an agent may call: memory tools, HTTP tools, tools of MCP servers."""
+"""The tools that an agent may call: memory tools, and tools of MCP servers."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agents.models import AgentTool
 from agents.tools.definitions import DEFAULT_GROUPS
-from agents.tools.http_tool import HttpTool
 from agents.tools.mcp_tool import McpTool
 from agents.tools.memory_tools import TIER_TOOLS
 from agents.tools.server_listing import read_listing, refresh_listings
@@ -38,13 +37,12 @@ def choose_tools(
     """
     caller.require(Role.VIEWER, project.pk)
     rows = AgentTool.objects.visible_to(caller, project).filter(is_enabled=True)
-    chosen = [row for row in rows if is_offered(row, group, state)]
-    servers = [row for row in chosen if row.kind == AgentTool.ToolKind.MCP]
+    servers = [row for row in rows if is_offered(row, group, state)]
     old = [row for row in servers if not _is_fresh(row)]
     if old:
-        refresh_listings(project, old)
+        refresh_listings(old)
     memory = _memory_tools(project, caller, session) if has_memory else ()
-    return _each_name_once([*memory, *_http_tools(chosen), *_server_tools(servers)])
+    return _each_name_once([*memory, *_server_tools(servers)])
 
 
 def is_offered(row: AgentTool, group: Sequence[str], state: str) -> bool:
@@ -68,12 +66,6 @@ def _is_fresh(row: AgentTool) -> bool:
     return listing is not None and listing.is_fresh
 
 
-def _http_tools(rows: Iterable[AgentTool]) -> Iterator[Tool]:
-    for row in rows:
-        if row.kind == AgentTool.ToolKind.HTTP:
-            yield HttpTool(row)
-
-
 def _server_tools(rows: Iterable[AgentTool]) -> Iterator[Tool]:
     for row in rows:
         listing = read_listing(row)
@@ -82,7 +74,7 @@ def _server_tools(rows: Iterable[AgentTool]) -> Iterator[Tool]:
 
 
 def _each_name_once(tools: Iterable[Tool]) -> list[Tool]:
-    """Keep the first tool of each name, which a server cannot take from an owner's tool."""
+    """Keep the first tool of each name, in any case of its letters."""
     found: dict[str, Tool] = {}
     for tool in tools:
         found.setdefault(tool.name.lower(), tool)

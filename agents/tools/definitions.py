@@ -1,22 +1,14 @@
-"""Define the tools of a project: check a definition, store it, delete it."""
+"""Define the MCP servers whose tools the agents of a project may call."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from agents.models import AgentTool
-from agents.tools.call_arguments import PYTHON_TYPES
-from agents.tools.http_tool import BODY_METHODS, METHODS
-from agents.tools.placeholders import (
-    NAME,
-    find_argument_names,
-    find_secret_names,
-    has_stray_braces,
-)
-from agents.tools.tool_hosts import HTTP_RULES, MCP_RULES
+from agents.tools.header_secrets import PLACEHOLDER, VARIABLE
+from agents.tools.tool_hosts import RULES
 from audit import trail
 from common import errors, outbound
 from common.caller import Caller, Role
@@ -27,12 +19,9 @@ from projects.models import Project
 
 MAX_TOOLS = 100  # of a project
 MAX_HEADERS = 20
-MAX_URL = 2_000  # characters of an address with its placeholders
 DEFAULT_GROUPS = ["default"]
 DEFAULT_STATES = ["*"]
 TOOL_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
-# The names of the memory tools, in any case of their letters.
-RESERVED_NAMES = frozenset(["retrievefacts", "recallepisodes", "storefact", "memory"])
 # The client itself sets these headers, from the address and the body.
 CLIENT_HEADERS = frozenset(
     [
@@ -52,21 +41,15 @@ CLIENT_HEADERS = frozenset(
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _MASK = re.compile(r"\[secret:[\w-]+")
 FIELDS = (
-    "kind",
     "description",
-    "arguments",
-    "definition",
+    "url",
+    "headers",
     "timeout",
     "groups",
     "states",
     "confirm",
     "is_enabled",
 )
-# {kind: the fields of its definition}
-DEFINITION_FIELDS = {
-    "http": ("method", "url", "query", "headers", "body"),
-    "mcp": ("url", "headers"),
-}
 
 
 class ToolExists(errors.StateConflict):
@@ -132,9 +115,6 @@ def _save(tool: AgentTool, fields: Mapping[str, Any], caller: Caller) -> AgentTo
     before = None if is_new else _state_of(tool)
     for name in FIELDS:
         setattr(tool, name, fields[name])
-    tool.definition = {
-        name: value for name, value in fields["definition"].items() if value is not None
-    }
     refuse_faults(tool)
     _refuse_names_that_meet(tool)
     rows = AgentTool.objects.filter(project=tool.project_id)
@@ -152,11 +132,7 @@ def _refuse_names_that_meet(tool: AgentTool) -> None:
     A tool of a server has the server's name and `_` in front, so the tool `b_c` of the server
     `a` would have the name of the tool `c` of the server `a_b`.
     """
-    if tool.kind != AgentTool.ToolKind.MCP:
-        return
-    servers = AgentTool.objects.filter(
-        project=tool.project_id, kind=AgentTool.ToolKind.MCP
-    ).exclude(pk=tool.pk)
+    servers = AgentTool.objects.filter(project=tool.project_id).exclude(pk=tool.pk)
     for other in servers.values_list("name", flat=True):
         shorter, longer = sorted((f"{tool.name}_", f"{other}_"), key=len)
         if longer.casefold().startswith(shorter.casefold()):
@@ -199,112 +175,52 @@ def refuse_faults(tool: AgentTool) -> None:
 
 def find_faults(tool: AgentTool) -> Iterator[tuple[str, str]]:
     """Yield the field and the message of each fault."""
-    definition = tool.definition
     if not re.fullmatch(TOOL_NAME, tool.name):
         yield "name", "A letter, then letters, digits, `_` and `-`, at most 64."
-    if tool.name.lower() in RESERVED_NAMES:
-        yield "name", "The memory tools have this name; choose another one."
-    for field in definition.keys() - set(DEFINITION_FIELDS[tool.kind]):
-        yield f"definition.{field}", f"A tool of kind {tool.kind} has no such field."
-    yield from _find_header_faults(definition.get("headers") or {})
-    yield from _find_argument_faults(tool.arguments)
-    if tool.kind == AgentTool.ToolKind.HTTP:
-        yield from _find_http_faults(definition, tool.arguments)
-    else:
-        yield from _find_mcp_faults(definition, tool.arguments)
+    yield from _find_url_faults(tool.url)
+    yield from _find_header_faults(tool.headers)
 
 
-def _find_argument_faults(
-    arguments: Sequence[Mapping[str, Any]],
-) -> Iterator[tuple[str, str]]:
-    names = [argument["name"] for argument in arguments]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield "arguments", f"The argument {name} is listed twice."
-    for position, argument in enumerate(arguments):
-        if not re.fullmatch(NAME, argument["name"]):
-            message = "A name has letters, digits, `_`, `.` and `-`, at most 64."
-            yield f"arguments.{position}.name", message
-        if argument["type"] not in PYTHON_TYPES:
-            yield f"arguments.{position}.type", f"One of: {', '.join(PYTHON_TYPES)}."
-
-
-def _find_http_faults(
-    definition: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, str]]:
-    method = definition.get("method")
-    if method not in METHODS:
-        yield "definition.method", f"One of: {', '.join(METHODS)}."
-    elif method not in BODY_METHODS and definition.get("body") is not None:
-        yield "definition.body", f"A {method} has no body; use `query`."
-    yield from _find_url_faults(definition.get("url"), HTTP_RULES)
-    known = {argument["name"] for argument in arguments}
-    for field in ("url", "query", "body"):
-        for name in sorted(find_argument_names(definition.get(field)) - known):
-            message = f"`{{{name}}}` is no argument of the tool; declare it."
-            yield f"definition.{field}", message
-        for name in sorted(find_secret_names(definition.get(field))):
-            message = (
-                f"`{{secret:{name}}}` is allowed in headers only, because addresses and "
-                "bodies are logged by servers."
-            )
-            yield f"definition.{field}", message
-
-
-def _find_mcp_faults(
-    definition: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, str]]:
-    if arguments:
-        yield "arguments", "An MCP server describes its own arguments; leave them out."
-    url = definition.get("url")
-    yield from _find_url_faults(url, MCP_RULES)
-    if isinstance(url, str) and ("{" in url or "}" in url):
-        yield "definition.url", "The address of an MCP server has no arguments."
-
-
-def _find_url_faults(
-    url: Any, rules: outbound.OutboundRules
-) -> Iterator[tuple[str, str]]:
+def _find_url_faults(url: str) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with an address; names of hosts are looked up in each call."""
-    field = "definition.url"
-    if not isinstance(url, str) or not outbound.is_http_url(url):
-        yield field, "An http or https address with a host and without a password."
+    if not outbound.is_http_url(url):
+        yield "url", "An http or https address with a host and without a password."
         return
-    if len(url) > MAX_URL:
-        yield field, f"At most {MAX_URL:,} characters."
-    parts = urlsplit(url)
-    if "{" in parts.netloc or "}" in parts.netloc:
-        yield field, "Arguments can stand in the path and the query, not in the host."
+    if "{" in url or "}" in url:
+        yield "url", "The address of an MCP server has no placeholders."
         return
     if "#" in url:
-        yield field, "Servers do not get what follows a `#`; leave it out."
-    if has_stray_braces(url):
-        yield field, "A brace belongs to a placeholder such as `{id}`."
+        yield "url", "Servers do not get what follows a `#`; leave it out."
     if not secrets.is_clean(url):
-        yield field, "The address holds a secret; send it in a header instead."
+        yield "url", "The address holds a secret; send it in a header instead."
     try:
-        outbound.refuse_written_address(url, rules)
+        outbound.refuse_written_address(url, RULES)
     except OutboundRefused as refused:
-        yield field, str(refused)
+        yield "url", str(refused)
 
 
-def _find_header_faults(headers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _find_header_faults(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if len(headers) > MAX_HEADERS:
-        yield "definition.headers", f"At most {MAX_HEADERS} headers."
+        yield "headers", f"At most {MAX_HEADERS} headers."
     for name, value in headers.items():
-        field = f"definition.headers.{name}"
+        field = f"headers.{name}"
         if not _HEADER_NAME.fullmatch(name):
             yield field, "This is no name of a header."
         elif name.lower() in CLIENT_HEADERS:
             yield field, "The service itself sets this header; leave it out."
-        if not isinstance(value, str) or not value.isprintable() or not value.isascii():
+        if not value.isprintable() or not value.isascii():
             yield field, "A header is one line of ASCII text."
-        elif has_stray_braces(value) or find_argument_names([value]):
-            yield field, "Headers have secrets (`{secret:NAME}`) and no arguments."
+        elif not _names_variables_only(value):
+            yield field, "A placeholder is `${AGENT_TOOL_NAME}`, in capital letters."
         elif _MASK.search(value) or not secrets.is_clean(value):
             yield (
                 field,
-                (
-                    "The header holds a secret. Store it with PUT /agents/secrets/NAME, and "
-                    "write `{secret:NAME}` in its place."
-                ),
+                "The header holds a secret. The operator of the service sets it as "
+                "AGENT_TOOL_NAME; write `${AGENT_TOOL_NAME}` in its place.",
             )
+
+
+def _names_variables_only(value: str) -> bool:
+    """Return whether each placeholder names a variable that is meant for tools."""
+    are_variables = map(VARIABLE.fullmatch, PLACEHOLDER.findall(value))
+    return all(are_variables) and "${" not in PLACEHOLDER.sub("", value)

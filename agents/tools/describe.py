@@ -1,4 +1,4 @@
-"""Describe a tool for the API: its definition, and what its server offers."""
+"""Describe a server for the API: its definition, and the tools that it offers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from typing import Any
 
 from agents.models import AgentTool
 from agents.tools.definitions import FIELDS
-from agents.tools.http_tool import HttpTool
 from agents.tools.mcp_tool import McpTool
 from agents.tools.server_listing import read_listing
 
 
 def describe_tool(row: AgentTool) -> dict[str, Any]:
-    """Return what every member of the project may read of a tool."""
-    is_http = row.kind == AgentTool.ToolKind.HTTP
+    """Return what every member of the project may read of a server."""
     return {
         "name": row.name,
         **{name: getattr(row, name) for name in FIELDS},
-        "asks_first": is_http and HttpTool(row).asks_first,
         "listing": _describe_listing(row),
         "created_at": row.created_at,
         "updated_at": row.updated_at,

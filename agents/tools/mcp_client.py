@@ -14,7 +14,7 @@ import structlog
 
 from agents.tools.input_schema import read_arguments
 from agents.tools.tool import ToolArgument, ToolFailure
-from agents.tools.tool_hosts import MCP_RULES
+from agents.tools.tool_hosts import RULES
 from common.outbound import OutboundFailed, OutboundRefused
 from common.text import plain_text
 
@@ -106,7 +106,7 @@ async def _connect(server: ServerAccess) -> AsyncIterator[Client]:
         # Unlike asyncio's, this limit also holds for the request that ends the session.
         with anyio.fail_after(server.timeout):
             transport = await pinned_transport.open_transport(
-                server.url, MCP_RULES, max_bytes=MAX_ANSWER_BYTES
+                server.url, RULES, max_bytes=MAX_ANSWER_BYTES
             )
             async with (
                 pinned_transport.build_client(

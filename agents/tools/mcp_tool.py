@@ -13,13 +13,11 @@ from asgiref.sync import async_to_sync
 from agents.models import AgentTool
 from agents.tools import mcp_client
 from agents.tools.call_arguments import check_arguments
+from agents.tools.header_secrets import fill_headers, read_values
 from agents.tools.mcp_client import OfferedTool, ServerAccess
 from agents.tools.observation import build_observation
-from agents.tools.placeholders import fill_header, find_secret_names
-from agents.tools.secrets import read_values
 from agents.tools.tool import ToolArgument, ToolContext, ToolFailure
 from common.text.quote import safe_line
-from projects.models import Project
 
 MAX_NAME = 64  # characters of a name that endpoints accept for a function
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
@@ -57,7 +55,7 @@ class McpTool:
     def call(self, arguments: dict[str, Any], context: ToolContext) -> str:
         """Call the tool once in a session of its own; raise ToolFailure."""
         checked = check_arguments(arguments, self.arguments)
-        server, values = open_access(self.row, context.project)
+        server, values = open_access(self.row)
         try:
             answer = async_to_sync(mcp_client.call_tool)(
                 server, self.offered.name, checked
@@ -73,14 +71,11 @@ class McpTool:
         return text or "The tool answered without a text."
 
 
-def open_access(
-    row: AgentTool, project: Project
-) -> tuple[ServerAccess, dict[str, str]]:
+def open_access(row: AgentTool) -> tuple[ServerAccess, dict[str, str]]:
     """Return how to reach a server, and the secrets in its headers; raise ToolFailure."""
-    templates = row.definition.get("headers") or {}
-    values = read_values(project, find_secret_names(templates))
-    headers = {name: fill_header(each, values) for name, each in templates.items()}
-    return ServerAccess(row.definition["url"], headers, row.timeout), values
+    values = read_values(row.headers, row.url)
+    headers = fill_headers(row.headers, values)
+    return ServerAccess(row.url, headers, row.timeout), values
 
 
 def compose_name(server: str, tool: str) -> str:

@@ -15,13 +15,12 @@ from django.utils.dateparse import parse_datetime
 
 from agents.models import AgentTool
 from agents.tools import mcp_client
-from agents.tools.echo_mask import mask_values
+from agents.tools.header_secrets import mask_values
 from agents.tools.mcp_client import OfferedTool, ServerAccess
 from agents.tools.mcp_tool import open_access
 from agents.tools.tool import ToolFailure
 from common.secret_masks import mask_value
 from common.text import storable_json
-from projects.models import Project
 
 FRESH = timedelta(minutes=5)
 # A server that fails would otherwise delay the start of every run.
@@ -62,23 +61,21 @@ def read_listing(row: AgentTool) -> ServerListing | None:
     return ServerListing(tools, listed_at, stored["error"])
 
 
-def refresh_listings(project: Project, rows: Sequence[AgentTool]) -> None:
+def refresh_listings(rows: Sequence[AgentTool]) -> None:
     """Ask servers what they offer, all at the same time, and store what they say.
 
     A server that does not answer keeps its earlier tools, and its listing says why.
     """
-    opened = [_open(row, project) for row in rows]
+    opened = [_open(row) for row in rows]
     answers = async_to_sync(_list_all)([access for access, _ in opened])
     for row, (_, values), answer in zip(rows, opened, answers, strict=True):
         _store(row, answer, values)
 
 
-def _open(
-    row: AgentTool, project: Project
-) -> tuple[ServerAccess | str, dict[str, str]]:
+def _open(row: AgentTool) -> tuple[ServerAccess | str, dict[str, str]]:
     """Return how to reach a server, or why it cannot be reached."""
     try:
-        server, values = open_access(row, project)
+        server, values = open_access(row)
     except ToolFailure as failure:
         return str(failure), {}
     return replace(server, timeout=min(server.timeout, MAX_WAIT)), values
@@ -116,6 +113,6 @@ def _store(
 def _mask(listing: dict[str, Any], values: Mapping[str, str]) -> Any:
     """Mask the secrets that a server sent back, and secrets of others."""
     storable = storable_json.make_storable(listing).value
-    # Each secret is also looked for as JSON writes it.
-    masked, _ = mask_value(json.loads(mask_values(json.dumps(storable), values)))
+    as_json = {name: json.dumps(value)[1:-1] for name, value in values.items()}
+    masked, _ = mask_value(json.loads(mask_values(json.dumps(storable), as_json)))
     return masked

@@ -11,17 +11,22 @@ from common.outbound import OutboundRules
 
 def is_allowed(host: str, port: int) -> bool:
     """Return whether the operator's setting TOOL_HOSTS allows a host inside the network."""
-    return any(
-        _normalise(allowed.hostname) == _normalise(host)
-        and allowed.port in (None, port)
-        for allowed in (urlsplit(f"//{entry.strip()}") for entry in settings.TOOL_HOSTS)
-    )
+    return any(matches(entry, host, port) for entry in settings.TOOL_HOSTS)
+
+
+def matches(entry: str, host: str, port: int) -> bool:
+    """Return whether HOST or HOST:PORT, as an operator writes it, names a host and a port."""
+    allowed = urlsplit(f"//{entry.strip()}")
+    is_host = _normalise(allowed.hostname) == _normalise(host)
+    return is_host and allowed.port in (None, port)
 
 
 def _normalise(host: str | None) -> str:
     return (host or "").strip("[]").rstrip(".").lower()
 
 
-REMEDY = "the operator of the service can allow its host in TOOL_HOSTS."
-HTTP_RULES = OutboundRules("tool", REMEDY, is_allowed)
-MCP_RULES = OutboundRules("MCP server", REMEDY, is_allowed)
+RULES = OutboundRules(
+    "MCP server",
+    "the operator of the service can allow its host in TOOL_HOSTS.",
+    is_allowed,
+)

@@ -1,9 +1,8 @@
-"""Views of the agent's tools: define, read, try."""
+"""Views of the agent's tools: define and read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -15,41 +14,34 @@ from agents.serializers import tools as forms
 from agents.tools import definitions
 from agents.tools.choose import is_offered
 from agents.tools.describe import describe_tool
-from agents.tools.try_tool import try_tool
 from agents.views.base import AgentView
 from common.caller import Role
 
 DEFINITION = {
     "project_id": "docs",
-    "kind": "http",
-    "description": "Find an open ticket by its number.",
-    "arguments": [{"name": "number", "type": "integer", "description": "The number."}],
-    "definition": {
-        "method": "GET",
-        "url": "https://tickets.example.com/api/tickets/{number}",
-        "headers": {"Authorization": "Bearer {secret:tickets}"},
-    },
+    "description": "The tickets of the support team.",
+    "url": "https://tickets.example.com/mcp",
+    "headers": {"Authorization": "Bearer ${AGENT_TOOL_TICKETS}"},
 }
-PATH_HELP = {"name": "The name of the tool."}
+PATH_HELP = {"name": "The name of the server."}
 
 
 def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the definition of a body, without its project and name."""
-    given = {"arguments": [], **data}
-    return {name: given[name] for name in definitions.FIELDS}
+    return {name: data[name] for name in definitions.FIELDS}
 
 
 class ToolsView(AgentView):
     @extend_schema(
         operation_id="agents_tools_list",
-        summary="List the tools of a project's agents",
+        summary="List the MCP servers of a project's agents",
         parameters=[forms.ListTools],
         responses=forms.AgentToolListOut,
     )
     def get(self, request: Request) -> Response:
-        """The definitions by name, and what each MCP server offered when it was last asked.
+        """The definitions by name, and what each server offered when it was last asked.
 
-        With `group` or `state`, only the tools that such a request is offered.
+        With `group` or `state`, only the servers whose tools such a request is offered.
         """
         data = self.query(forms.ListTools)
         rows = list(
@@ -64,19 +56,19 @@ class ToolsView(AgentView):
 
     @extend_schema(
         operation_id="agents_tools_create",
-        summary="Define a tool",
+        summary="Define an MCP server whose tools agents may call",
         request=forms.CreateTool,
         responses={201: forms.AgentToolOut},
         examples=[
             OpenApiExample(
                 "A request",
-                value={**DEFINITION, "name": "find_ticket"},
+                value={**DEFINITION, "name": "tickets"},
                 request_only=True,
             )
         ],
     )
     def post(self, request: Request) -> Response:
-        """Only owners define tools. A name that is taken is a 409."""
+        """Only owners define servers. A name that is taken is a 409."""
         data = self.body(forms.CreateTool)
         project = self.project(data, Role.OWNER)
 
@@ -95,19 +87,19 @@ class ToolDetailView(AgentView):
 
     @extend_schema(
         operation_id="agents_tools_read",
-        summary="Read a tool",
+        summary="Read an MCP server of agents",
         parameters=[forms.InToolProject],
         responses=forms.AgentToolOut,
     )
     def get(self, request: Request, name: str) -> Response:
-        """Its definition; the headers name secrets, whose values nobody reads."""
+        """Its definition; the headers name variables, whose values nobody reads."""
         project = self.project(self.query(forms.InToolProject))
         row = definitions.find_tool(project, name, self.caller)
         return Response(forms.AgentToolOut(describe_tool(row)).data)
 
     @extend_schema(
         operation_id="agents_tools_put",
-        summary="Define a tool, or replace its definition",
+        summary="Define an MCP server, or replace its definition",
         request=forms.PutTool,
         responses=forms.AgentToolOut,
         examples=[OpenApiExample("A request", value=DEFINITION, request_only=True)],
@@ -121,44 +113,12 @@ class ToolDetailView(AgentView):
 
     @extend_schema(
         operation_id="agents_tools_delete",
-        summary="Delete a tool",
+        summary="Delete an MCP server of agents",
         parameters=[forms.InToolProject],
         responses={204: None},
     )
     def delete(self, request: Request, name: str) -> Response:
-        """Runs are no longer offered it; recorded runs keep their steps."""
+        """Runs are no longer offered its tools; recorded runs keep their steps."""
         project = self.project(self.query(forms.InToolProject), Role.OWNER)
         definitions.delete_tool(project, name, self.caller)
         return Response(status=204)
-
-
-class TryToolView(AgentView):
-    # A call may change something elsewhere, which no transaction takes back.
-    idempotent_methods: ClassVar[frozenset[str]] = frozenset()
-    path_help: ClassVar[Mapping[str, str]] = PATH_HELP
-
-    @extend_schema(
-        operation_id="agents_tools_try",
-        summary="Call a tool once, and read what the model would read",
-        request=forms.TryTool,
-        responses=forms.TriedCallOut,
-        examples=[
-            OpenApiExample(
-                "Find a ticket",
-                value={"project_id": "docs", "arguments": {"number": 7}},
-                request_only=True,
-            )
-        ],
-    )
-    def post(self, request: Request, name: str) -> Response:
-        """Only owners try tools. The call is a real one, also of a tool that asks first."""
-        data = self.body(forms.TryTool)
-        project = self.project(data, Role.OWNER)
-        answer = try_tool(
-            project,
-            name,
-            data.get("arguments", {}),
-            self.caller,
-            server_tool=data["tool"],
-        )
-        return Response(asdict(answer))

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from agents.models import AgentRun, AgentTool, ToolSecret
+from agents.models import AgentRun, AgentTool
 from common.admin import panels
 from common.admin.panels import Panel, short_text, time_tag
 from common.caller import Role
@@ -164,7 +164,7 @@ class AgentPage(ProjectPage):
             form=form,
             may_own=self.may(Role.OWNER),
             has_model=model_access.is_enabled(self.project),
-            panels=[self._tools_panel(), self._secrets_panel()],
+            panels=[self._tools_panel()],
         )
 
     def _tools_panel(self) -> Panel:
@@ -172,9 +172,8 @@ class AgentPage(ProjectPage):
         return panels.table(
             "Tools",
             [
-                "Name",
-                "Kind",
-                "What it does",
+                "MCP server",
+                "What it is for",
                 "Groups",
                 "States",
                 "Before it acts",
@@ -183,7 +182,6 @@ class AgentPage(ProjectPage):
             (
                 [
                     short_text(tool.name, panels.SHORT_LIMIT),
-                    tool.get_kind_display(),
                     short_text(tool.description),
                     short_text(", ".join(tool.groups), panels.SHORT_LIMIT),
                     short_text(", ".join(tool.states), panels.SHORT_LIMIT),
@@ -192,21 +190,8 @@ class AgentPage(ProjectPage):
                 ]
                 for tool in tools[: MOST_TOOLS + 1]
             ),
-            empty="No tool beyond memory. An owner defines tools with "
+            empty="No tool beyond memory. An owner adds MCP servers with "
             "POST /api/v1/agents/tools.",
-            most=MOST_TOOLS,
-        )
-
-    def _secrets_panel(self) -> Panel:
-        names = ToolSecret.objects.visible_to(self.caller, self.project)
-        return panels.table(
-            "Secrets of tools",
-            ["Name", "Changed"],
-            (
-                [short_text(each.name, panels.SHORT_LIMIT), time_tag(each.updated_at)]
-                for each in names.defer("encrypted_value")[: MOST_TOOLS + 1]
-            ),
-            empty="None. Their values are never shown.",
             most=MOST_TOOLS,
         )
 

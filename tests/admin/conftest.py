@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from access.models import ApiKey, IdempotencyKey
 from ace.models import AceRun, Reflection
-from agents.models import AgentRun, AgentTool, ToolSecret
+from agents.models import AgentRun, AgentTool
 from audit.models import AuditEvent
 from common.caller import Role
 from context.models import DigestConfig
@@ -205,17 +205,13 @@ def agent_rows(project, session):
         ),
         AgentTool.objects.create(
             project=project,
-            kind="http",
             name=cut(64),
             description=HOSTILE,
-            arguments=[TREE],
-            definition=TREE,
+            url=cut(2000),
+            headers=TREE,
             groups=[SCRIPT],
             states=[SCRIPT],
             listing=TREE,
-        ),
-        ToolSecret.objects.create(
-            project=project, name=cut(64), encrypted_value=SCRIPT
         ),
     ]
 

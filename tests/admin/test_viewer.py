@@ -20,7 +20,6 @@ OWN = {"admin:logout", "admin:password_change", "admin:projects_project_add"}
 CLOSED_MODELS = (
     "access_apikey",
     "access_idempotencykey",
-    "agents_toolsecret",
     "audit_auditevent",
     "auth_user",
     "axes_accessattempt",

@@ -8,7 +8,7 @@ from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import Value
 from django.utils import timezone
 
-from agents.models import AgentRun, AgentTool, ToolSecret
+from agents.models import AgentRun, AgentTool
 from agents.recall.recalled_memory import RecalledMemory
 from agents.runs import execute
 from common.caller import SYSTEM
@@ -429,13 +429,12 @@ def test_a_purge_of_a_fact_that_a_run_stored_itself_masks_its_steps(
     assert run.answer.startswith("[purged]")
 
 
-def test_a_deleted_project_takes_runs_tools_and_secrets_along(
+def test_a_deleted_project_takes_runs_and_tools_along(
     seed, project, run_jobs, other_project
 ):
     make_run(project)
     kept = make_run(other_project)
-    AgentTool.objects.create(project=project, kind="http", name="look")
-    ToolSecret.objects.create(project=project, name="token", encrypted_value="x")
+    AgentTool.objects.create(project=project, name="look")
     seed.post("conversations/chat-7/invocations", query=MARK)
     seed.client.patch("/api/v1/users/42/memory", {"project": "alpha", "enabled": False})
     Project.objects.filter(pk=project.pk).update(delete_after=timezone.now())
@@ -445,5 +444,4 @@ def test_a_deleted_project_takes_runs_tools_and_secrets_along(
 
     assert list(AgentRun.objects.all()) == [kept]
     assert not AgentTool.objects.exists()
-    assert not ToolSecret.objects.exists()
     assert not Invocation.objects.exists()

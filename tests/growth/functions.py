@@ -14,9 +14,8 @@ from agents.protocols.text import TextReader
 from agents.steps import AgentStep
 from agents.tiers import instruction_shape, personal_data_check, shared_words
 from agents.tools import definitions
-from agents.tools.echo_mask import mask_values
+from agents.tools.header_secrets import mask_values
 from agents.tools.input_schema import read_arguments
-from agents.tools.placeholders import fill_value
 from agents.working_memory import WorkingMemory
 from common.text import (
     literals,
@@ -178,14 +177,8 @@ def condense_steps(text: str) -> None:
 def read_tool_texts(text: str) -> None:
     """Read what a tool's server sends, and what an owner writes into a definition."""
     mask_values(text, {"key": "password=a1b2c3d4", "other": "QUJDREVGR0hJ"})
-    fill_value([text], {"x": text})
     headers = {"a": text, "b": text[::2]}
-    definition = {
-        "method": "GET",
-        "url": f"https://a.example/{text}",
-        "headers": headers,
-    }
-    row = AgentTool(kind="http", name=text, definition=definition, arguments=[])
+    row = AgentTool(name=text, url=f"https://a.example/{text}", headers=headers)
     list(definitions.find_faults(row))
     properties = {"x": {"description": text, "type": ["string", "null"]}}
     read_arguments({"type": "object", "properties": properties})

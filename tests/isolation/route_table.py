@@ -137,7 +137,6 @@ TOOLS = f"{V1}/agents/tools"
 AGENT_RUNS = f"{V1}/agents/runs"
 AGENT_RUN = f"{AGENT_RUNS}/<uuid:run_id>"
 TOOL = f"{TOOLS}/<str:name>"
-TOOL_SECRET = f"{V1}/agents/secrets/<str:name>"
 
 
 def filled(**more: Any) -> Given:
@@ -157,10 +156,7 @@ def about(**more: Any) -> Given:
     return lambda world: in_project(world) | filled(**more)(world)
 
 
-TOOL_BODY = {
-    "kind": "http",
-    "definition": {"method": "GET", "url": "https://tickets.example.com/all"},
-}
+TOOL_BODY = {"url": "https://tickets.example.com/mcp"}
 MEMORY_BODY = about(content="A new memory of the team", memory_type="learning")
 
 TABLE = [
@@ -727,17 +723,6 @@ TABLE = [
     Route("GET", TOOL, ("tool",), query=about()),
     Route("PUT", TOOL, ("tool",), about(**TOOL_BODY), lowest=OWNER),
     Route("DELETE", TOOL, ("tool",), query=about(), lowest=OWNER),
-    # Its address is inside the network, so that nothing is sent.
-    Route("POST", f"{TOOL}/try", ("tool",), about(), lowest=OWNER),
-    Route("GET", TOOL_SECRET, ("tool_secret",), query=about(), lowest=OWNER),
-    Route(
-        "PUT",
-        TOOL_SECRET,
-        ("tool_secret",),
-        about(value="another value of it"),
-        lowest=OWNER,
-    ),
-    Route("DELETE", TOOL_SECRET, ("tool_secret",), query=about(), lowest=OWNER),
     # What the agent is given, and its settings
     Route(
         "POST",

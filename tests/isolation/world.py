@@ -11,8 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from ace.models import AceRun, TaskFile
-from agents.models import AgentRun, AgentTool, ToolSecret
-from agents.tools import encryption
+from agents.models import AgentRun, AgentTool
 from common.caller import Role
 from jobs import runner
 from jobs.models import Job
@@ -342,19 +341,16 @@ def shared_part(api, project, mark):
 
 
 def agent_tools(project, mark):
-    """A tool and a secret; the tool's address is refused, so that nothing is sent."""
+    """A tool, whose address is refused, so that nothing is sent."""
     AgentTool.objects.create(
         project=project,
-        kind="http",
         name=mark,
         description=mark,
-        definition={"method": "GET", "url": f"http://127.0.0.1/{mark}"},
+        url=f"http://127.0.0.1/{mark}",
         groups=[mark],
         states=[mark],
     )
-    value = encryption.encrypt(f"{mark} value")
-    ToolSecret.objects.create(project=project, name=mark, encrypted_value=value)
-    return {"tool": mark, "tool_secret": mark}
+    return {"tool": mark}
 
 
 def a_deleted_project(client_of, mark):

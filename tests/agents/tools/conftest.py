@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
-from agents.tools.tool import ToolContext
+from agents.models import AgentTool
+from agents.tools.choose import choose_tools
+from agents.tools.mcp_client import OfferedTool
+from agents.tools.server_listing import ServerListing
+from agents.tools.tool import ToolContext, ToolFailure
 from common.ids import uuid7
 from tests.agents.tools.scripted_http import scripted_server
 
@@ -32,6 +37,43 @@ def context(project, alice):
     )
 
 
+@pytest.fixture
+def choose(project, alice):
+    """Return the tools that a run without memory is offered, by name."""
+
+    def choose():
+        found = choose_tools(project, alice, group=[], state="", has_memory=False)
+        return {tool.name: tool for tool in found}
+
+    return choose
+
+
+@pytest.fixture
+def call(choose, context):
+    """Call a tool as a run does; return the observation that the model reads."""
+
+    def call(name, **arguments):
+        try:
+            return choose()[name].call(arguments, context)
+        except ToolFailure as failure:
+            return f"Error: {failure}"
+
+    return call
+
+
+@pytest.fixture
+def put_listed(tools_api):
+    """Define a server that has just said that it offers the tool `find`."""
+
+    def put_listed(name, **fields):
+        tools_api.put(name, url="https://tickets.example.com/mcp", **fields)
+        find = OfferedTool("find", "", (), is_read_only=True)
+        listing = ServerListing((find,), timezone.now()).to_dict()
+        AgentTool.objects.filter(name=name).update(listing=listing)
+
+    return put_listed
+
+
 class ToolsApi:
     """A client that names the project in each request."""
 
@@ -49,28 +91,5 @@ class ToolsApi:
 
     def put(self, name, **fields):
         answer = self.send("put", f"tools/{name}", **fields)
-        assert answer.status_code == 200, answer.json()
-        return answer.json()
-
-    def put_http(self, name, url, method="GET", arguments=(), **fields):
-        """Define an HTTP tool; `headers`, `query` and `body` belong to its definition."""
-        definition = {"method": method, "url": url}
-        for part in ("headers", "query", "body"):
-            if part in fields:
-                definition[part] = fields.pop(part)
-        declared = [
-            each if isinstance(each, dict) else {"name": each} for each in arguments
-        ]
-        return self.put(
-            name, kind="http", definition=definition, arguments=declared, **fields
-        )
-
-    def put_secret(self, name, value):
-        answer = self.send("put", f"secrets/{name}", value=value)
-        assert answer.status_code == 200, answer.json()
-        return answer.json()
-
-    def try_tool(self, name, tool="", **arguments):
-        answer = self.send("post", f"tools/{name}/try", arguments=arguments, tool=tool)
         assert answer.status_code == 200, answer.json()
         return answer.json()

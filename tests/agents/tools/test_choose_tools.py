@@ -8,7 +8,6 @@ from agents.tools.choose import choose_tools
 from common import errors
 
 pytestmark = pytest.mark.django_db
-URL = "https://tickets.example.com/"
 
 
 @pytest.fixture
@@ -38,27 +37,27 @@ def chosen(project, alice):
     ],
 )
 def test_what_a_request_is_offered(
-    tools_api, chosen, groups, states, group, state, is_offered
+    put_listed, chosen, groups, states, group, state, is_offered
 ):
-    tools_api.put_http("t", URL, groups=groups, states=states)
+    put_listed("t", groups=groups, states=states)
 
-    assert chosen(*group, state=state) == (["t"] if is_offered else [])
+    assert chosen(*group, state=state) == (["t_find"] if is_offered else [])
 
 
 def test_groups_and_states_have_defaults(tools_api):
-    found = tools_api.put_http("t", URL)
+    found = tools_api.put("t", url="https://tickets.example.com/mcp")
 
     assert (found["groups"], found["states"]) == (["default"], ["*"])
 
 
-def test_a_disabled_tool_is_not_offered(tools_api, chosen):
-    tools_api.put_http("t", URL, is_enabled=False)
+def test_a_disabled_server_is_not_offered(put_listed, chosen):
+    put_listed("t", is_enabled=False)
 
     assert chosen("*") == []
 
 
-def test_tools_of_another_project_are_not_offered(tools_api, other_project, charlie):
-    tools_api.put_http("t", URL)
+def test_tools_of_another_project_are_not_offered(put_listed, other_project, charlie):
+    put_listed("t")
 
     found = choose_tools(
         other_project, charlie, group=["*"], state="", has_memory=False
@@ -71,26 +70,9 @@ def test_a_stranger_is_refused(tools_api, project, charlie):
         choose_tools(project, charlie, group=[], state="", has_memory=False)
 
 
-@pytest.mark.parametrize(
-    ("method", "confirm", "asks"),
-    [
-        ("GET", "ask", False),
-        ("POST", "ask", True),
-        ("PUT", "ask", True),
-        ("PATCH", "ask", True),
-        ("DELETE", "ask", True),
-        ("POST", "auto", False),
-    ],
-)
-def test_what_asks_first(tools_api, method, confirm, asks):
-    found = tools_api.put_http("t", URL, method, confirm=confirm)
-
-    assert found["asks_first"] is asks
-
-
-def test_a_list_by_group_and_state(tools_api):
-    tools_api.put_http("plain", URL)
-    tools_api.put_http("bills", URL, groups=["billing"], states=["open"])
+def test_a_list_by_group_and_state(tools_api, put_listed):
+    put_listed("plain")
+    put_listed("bills", groups=["billing"], states=["open"])
 
     def names(**query):
         answer = tools_api.send("get", "tools", **query).json()

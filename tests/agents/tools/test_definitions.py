@@ -1,4 +1,4 @@
-"""Only owners define tools, and a wrong definition is refused with the mend."""
+"""Only owners define servers, and a wrong definition is refused with the mend."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from common.caller import Role
 from tests.agents.tools.conftest import ToolsApi
 
 pytestmark = pytest.mark.django_db
-URL = "https://tickets.example.com/t"
-BODY = {"kind": "http", "definition": {"method": "GET", "url": URL}}
+URL = "https://tickets.example.com/mcp"
+BODY = {"url": URL}
 
 
 class TestLifecycle:
@@ -92,7 +92,6 @@ class TestWhoMay:
             ("put", "tools/t", BODY),
             ("post", "tools", {"name": "u", **BODY}),
             ("delete", "tools/t", {}),
-            ("post", "tools/t/try", {}),
         ):
             assert member.send(method, path, **body).status_code == 403, (method, path)
 
@@ -107,8 +106,6 @@ class TestWhoMay:
         for method, path, body in (
             ("put", "tools/t", BODY),
             ("delete", "tools/t", {}),
-            ("post", "tools/t/try", {}),
-            ("put", "secrets/s", {"value": "0123456789"}),
         ):
             assert key.send(method, path, **body).status_code == 403, (method, path)
 
@@ -120,8 +117,6 @@ class TestWhoMay:
             ("get", "tools", {}),
             ("get", "tools/t", {}),
             ("put", "tools/t", BODY),
-            ("post", "tools/t/try", {}),
-            ("get", "secrets/s", {}),
         ):
             assert charlie.send(method, path, **body).status_code == 404, (method, path)
 
@@ -136,45 +131,38 @@ def refusal(api, name="t", **changes):
 
 class TestFaults:
     @pytest.mark.parametrize(
-        ("definition", "field"),
+        "url",
         [
-            ({"url": URL}, "definition.method"),
-            ({"method": "HEAD", "url": URL}, "definition.method"),
-            ({"method": "GET"}, "definition.url"),
-            ({"method": "GET", "url": "ftp://a.example"}, "definition.url"),
-            ({"method": "GET", "url": "https://u:p@a.example/"}, "definition.url"),
-            ({"method": "GET", "url": "https://{host}/"}, "definition.url"),
-            ({"method": "GET", "url": "https://a.example:{port}/"}, "definition.url"),
-            ({"method": "GET", "url": f"{URL}/{{nobody}}"}, "definition.url"),
-            ({"method": "GET", "url": f"{URL}/{{secret:s}}"}, "definition.url"),
-            ({"method": "GET", "url": f"{URL}/{{"}, "definition.url"),
-            ({"method": "GET", "url": f"{URL}#a"}, "definition.url"),
-            ({"method": "GET", "url": URL, "body": {}}, "definition.body"),
-            (
-                {"method": "GET", "url": URL, "query": {"k": "{secret:s}"}},
-                "definition.query",
-            ),
-            ({"method": "POST", "url": URL, "body": ["{x}"]}, "definition.body"),
-            (
-                {"method": "GET", "url": URL, "headers": {"Host": "evil"}},
-                "definition.headers.Host",
-            ),
-            (
-                {"method": "GET", "url": URL, "headers": {"A B": "x"}},
-                "definition.headers.A B",
-            ),
-            (
-                {"method": "GET", "url": URL, "headers": {"A": "x\r\nB: y"}},
-                "definition.headers.A",
-            ),
-            (
-                {"method": "GET", "url": URL, "headers": {"A": "{q}"}},
-                "definition.headers.A",
-            ),
+            *("ftp://a.example", "https://u:p@a.example/", "https://{host}/"),
+            *(f"{URL}/{{id}}", f"{URL}#a", "https:///mcp", "mcp.example.com"),
+            *("http://127.0.0.1/", "http://localhost:6379/", "http://[::1]/"),
+            *("http://10.0.0.1/", "http://2130706433/", "http://0x7f.1/"),
+            *("http://169.254.169.254/", "http://metadata.google.internal/"),
+            "http://[::ffff:192.168.0.1]/",
         ],
     )
-    def test_a_wrong_definition_names_its_field(self, tools_api, definition, field):
-        assert field in refusal(tools_api, definition=definition)
+    def test_a_wrong_address_is_refused(self, tools_api, url):
+        assert "url" in refusal(tools_api, url=url)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("Host", "evil"), ("A B", "x"), ("A", "x\r\nB: y"), ("A", "ä")],
+    )
+    def test_a_wrong_header_names_its_field(self, tools_api, name, value):
+        assert f"headers.{name}" in refusal(tools_api, headers={name: value})
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            *("Bearer ${SECRET_KEY}", "${DATABASE_URL}", "${agent_tool_x}"),
+            *("${AGENT_TOOL_}", "${AGENT_TOOL_X", "${}", "${AGENT_TOOL_X} ${PATH}"),
+            "${AGENT_TOOL_X:-${SECRET_KEY}}",
+        ],
+    )
+    def test_a_header_names_no_other_variable(self, tools_api, value):
+        found = refusal(tools_api, headers={"X-Key": value})
+
+        assert "${AGENT_TOOL_NAME}" in str(found["headers.X-Key"])
 
     def test_an_unknown_field_is_refused(self, tools_api):
         answer = tools_api.send("put", "tools/t", **BODY, colour="red")
@@ -185,35 +173,13 @@ class TestFaults:
     def test_a_wrong_name(self, tools_api, name):
         assert "name" in refusal(tools_api, name=name)
 
-    @pytest.mark.parametrize("name", ["StoreFact", "storefact", "Memory"])
-    def test_the_memory_tools_keep_their_names(self, tools_api, name):
-        assert "name" in refusal(tools_api, name=name)
-
-    def test_an_argument_twice_and_a_wrong_type(self, tools_api):
-        twice = [{"name": "a"}, {"name": "a"}]
-
-        assert "arguments" in refusal(tools_api, arguments=twice)
-        wrong = [{"name": "a", "type": "date"}]
-        assert "arguments.0.type" in refusal(tools_api, arguments=wrong)
-
-    def test_an_mcp_server_has_no_arguments_and_no_method(self, tools_api):
-        found = refusal(
-            tools_api,
-            kind="mcp",
-            arguments=[{"name": "a"}],
-            definition={"url": URL, "method": "GET"},
-        )
-
-        assert {"arguments", "definition.method"} <= found.keys()
-
     @pytest.mark.parametrize(("first", "second"), [("a", "a_b"), ("A_b", "a")])
     def test_tools_of_two_servers_cannot_have_one_name(self, tools_api, first, second):
-        server = {"kind": "mcp", "arguments": [], "definition": {"url": URL}}
-        tools_api.put(first, **server)
+        tools_api.put(first, **BODY)
 
-        assert "name" in refusal(tools_api, name=second, **server)
-        tools_api.put("ab", **server)
-        tools_api.put(first, **server)
+        assert "name" in refusal(tools_api, name=second)
+        tools_api.put("ab", **BODY)
+        tools_api.put(first, **BODY)
 
     @pytest.mark.parametrize("mode", ["mask", "allow"])
     def test_a_secret_in_a_header_is_refused(self, tools_api, project, mode):
@@ -222,29 +188,24 @@ class TestFaults:
         token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eFxQ2w"
         headers = {"Authorization": f"Bearer {token}"}
 
-        found = refusal(
-            tools_api, definition={"method": "GET", "url": URL, "headers": headers}
-        )
+        found = refusal(tools_api, headers=headers)
 
-        assert "PUT /agents/secrets/NAME" in str(found)
+        assert "AGENT_TOOL_NAME" in str(found)
         assert token not in str(found)
 
     @pytest.mark.parametrize(
         "value",
         [
-            "Bearer {secret:crm}",
-            "Basic {secret:crm_password}",
-            "{secret:API_TOKEN}",
-            "token={secret:key}; Path=/",
+            "Bearer ${AGENT_TOOL_CRM}",
+            "Basic ${AGENT_TOOL_CRM_PASSWORD}",
+            "${AGENT_TOOL_API_TOKEN}",
+            "token=${AGENT_TOOL_KEY}; Path=/",
         ],
     )
-    def test_the_name_of_a_secret_is_no_secret(self, tools_api, value):
+    def test_the_name_of_a_variable_is_no_secret(self, tools_api, value):
         headers = {"Authorization": value, "X-Api-Key": value}
-        definition = {"method": "GET", "url": URL, "headers": headers}
 
-        found = tools_api.put("t", kind="http", definition=definition)
-
-        assert found["definition"]["headers"] == headers
+        assert tools_api.put("t", url=URL, headers=headers)["headers"] == headers
 
     @pytest.mark.parametrize("timeout", [0, -1, 121, "soon"])
     def test_a_wrong_timeout(self, tools_api, timeout):
@@ -255,10 +216,9 @@ class TestFaults:
 class TestAtTheSameTime:
     def test_one_of_two_creations_wins(self, project, alice):
         fields = {
-            "kind": "http",
             "description": "",
-            "arguments": [],
-            "definition": {"method": "GET", "url": URL},
+            "url": URL,
+            "headers": {},
             "timeout": 30.0,
             "groups": ["default"],
             "states": ["*"],

@@ -6,12 +6,15 @@ import json
 
 import pytest
 
+from agents.models import AgentRun
 from tests.agents.scripted_endpoint import say
+from tests.agents.tools.scripted_mcp import FIND, offers
 from tests.conversations.conftest import SessionApi
 
 pytestmark = pytest.mark.django_db
 DONE = "Thought: I know.\nFinal Answer: done"
 KEY = "crm-key-0123456789-abcdef"
+READ = {**FIND, "annotations": {"readOnlyHint": True}}
 
 
 @pytest.fixture
@@ -29,63 +32,61 @@ def act(name, **arguments):
     return say(f"Thought: I look.\nAction: {name}\nArgs: {json.dumps(arguments)}")
 
 
-def test_an_http_tool_is_called_with_its_secret(ask, model, tools_api, server):
-    tools_api.put_secret("crm", KEY)
-    server.answers(body=f"7 degrees, for {KEY}")
-    headers = {"X-Key": "{secret:crm}"}
-    url = f"{server.url}/w/{{city}}"
-    tools_api.put_http("weather", url, arguments=["city"], headers=headers)
-    model.script(act("weather", city="São Paulo"), say(DONE))
+def test_a_tool_is_called_with_its_secret(ask, model, tools_api, server, settings):
+    settings.AGENT_TOOL_SECRETS = {"AGENT_TOOL_CRM": f"127.0.0.1:{server.port} {KEY}"}
+    offers(server, READ, said=f"7 degrees, for {KEY}")
+    headers = {"X-Key": "${AGENT_TOOL_CRM}"}
+    tools_api.put("weather", url=f"{server.url}/mcp", headers=headers)
+    model.script(act("weather_find"), say(DONE))
 
     body = ask()
 
     (step,) = body["steps"]
-    assert server.last.path == "/w/S%C3%A3o%20Paulo"
     assert server.last.headers["x-key"] == KEY
-    assert step["observation"].startswith("7 degrees, for [secret:")
+    assert step["observation"] == "7 degrees, for [secret:AGENT_TOOL_CRM]"
     assert KEY not in json.dumps(body)
     assert all(KEY not in prompt for prompt in model.prompts)
+    assert KEY not in str(list(AgentRun.objects.values()))
 
 
 def test_a_failure_is_an_observation_and_the_run_goes_on(ask, model, tools_api, server):
-    server.answers(500, "broken")
-    tools_api.put_http("weather", f"{server.url}/w", arguments=["city"])
-    model.script(act("weather"), act("weather", city="Rome"), say(DONE))
+    offers(server, READ)
+    tools_api.put("weather", url=f"{server.url}/mcp")
+    model.script(act("weather_find", city="Rome"), say(DONE))
 
     body = ask()
 
-    assert [step["is_error"] for step in body["steps"]] == [True, True]
-    assert "city is missing" in body["steps"][0]["observation"]
-    assert "Error: The server answered 500. broken" in model.prompts[2]
+    (step,) = body["steps"]
+    assert step["is_error"] is True
+    assert "unknown argument city" in step["observation"]
     assert body["answer"] == "done"
 
 
-def test_a_tool_that_changes_something_waits_for_a_person(
+def test_a_tool_that_may_change_something_waits_for_a_person(
     ask, model, tools_api, server
 ):
-    tools_api.put_http("order", f"{server.url}/orders", "POST", ["what"])
-    model.script(act("order", what="tea"), say(DONE))
+    offers(server, FIND)
+    tools_api.put("orders", url=f"{server.url}/mcp")
+    model.script(act("orders_find"), say(DONE))
 
     body = ask()
 
     assert body["status"] == "confirming"
-    assert server.received == []
+    assert "tools/call" not in str(server.received)
 
 
-def test_only_the_tools_of_the_group_and_the_state_are_offered(
-    ask, model, tools_api, server
-):
-    tools_api.put_http("billing_tool", f"{server.url}/b", groups=["billing"])
-    tools_api.put_http("open_tool", f"{server.url}/o", states=["open"])
+def test_only_the_tools_of_the_group_and_the_state_are_offered(ask, model, put_listed):
+    put_listed("billing", groups=["billing"])
+    put_listed("open", states=["open"])
     model.script(say(DONE), say(DONE))
 
     ask()
     ask(group=["billing"], state="open")
 
     plain, billing = model.prompts
-    assert "billing_tool" not in plain
-    assert "open_tool" not in plain
-    assert "billing_tool" in billing
+    assert "billing_find" not in plain
+    assert "open_find" not in plain
+    assert "billing_find" in billing
 
 
 def test_a_conversation_has_the_memory_tool_of_its_session(ask, model):
