@@ -42,8 +42,8 @@ from tests.admin.test_lists import queries_of
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
 # sidebar; the project; eight for the key figures, four charts, five for the
-# entries, three for the figures of the week, three tables.
-QUERIES = 30
+# entries, two for the figures of the week, three tables.
+QUERIES = 29
 HOME = reverse("admin:index")
 
 

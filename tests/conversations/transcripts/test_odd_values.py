@@ -11,7 +11,7 @@ from django.utils import timezone
 from common.text.storable_json import find_unstorable
 from conversations.messages import receive_transcript
 from conversations.transcripts.events import TranscriptCounts
-from conversations.transcripts.fields import moment_of, moment_of_number
+from conversations.transcripts.fields import moment_of, moment_of_milliseconds
 from conversations.transcripts.line_source import is_json
 from conversations.transcripts.reader import MAX_FIELD, read_messages
 from tests.conversations.transcripts.test_claude_code import line
@@ -42,15 +42,15 @@ class TestTimes:
     def test_one_that_no_clock_tells_is_none(self, text):
         assert moment_of({"timestamp": text}) is None
 
-    @pytest.mark.parametrize("number", [-1, 10**11, 10**400, 1e300, True, "1", None])
+    @pytest.mark.parametrize("number", [-1, 10**14, 10**400, 1e300, True, "1", None])
     def test_a_number_that_no_clock_tells_is_none(self, number):
-        assert moment_of_number(number) is None
+        assert moment_of_milliseconds(number) is None
 
     def test_one_with_a_zone_is_the_same_moment(self):
         moment = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
         assert moment_of({"timestamp": "2026-01-05T13:00:00+01:00"}) == moment
-        assert moment_of_number(moment.timestamp()) == moment
+        assert moment_of_milliseconds(moment.timestamp() * 1000) == moment
 
     def test_a_clock_may_be_a_day_ahead(self):
         near = timezone.now() + timedelta(hours=23)
