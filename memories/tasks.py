@@ -14,14 +14,8 @@ from memories.lifecycle import expire
 from memories.maintenance import embedding_job
 from memories.models import Memory
 from memories.read import exposures
-from memories.retention import (
-    compaction_policy,
-    consolidation,
-    erase,
-    project_deletion,
-    prune,
-)
-from memories.store import quotas, search_columns
+from memories.retention import compaction_policy, erase, project_deletion, prune
+from memories.store import search_columns
 from projects.models import Project
 from search import statistics, vector_index_job
 
@@ -29,8 +23,6 @@ __all__ = [
     "archive_expired",
     "care_for_indexes",
     "compact",
-    "consolidate",
-    "consolidation",
     "embedding_job",
     "erase",
     "forget_exposures",
@@ -67,12 +59,6 @@ def compact() -> None:
 def prune_unrecalled() -> None:
     """Start the daily pruning of the projects that have it enabled."""
     prune.start_due()
-
-
-@shared_task
-def consolidate() -> None:
-    """Start the consolidation of each project that has reached a quota."""
-    quotas.consolidate_due()
 
 
 @shared_task

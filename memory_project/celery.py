@@ -65,7 +65,6 @@ app.conf.update(
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "compaction": {"task": "memories.tasks.compact", "schedule": 3600},
         "pruning": {"task": "memories.tasks.prune_unrecalled", "schedule": 3600},
-        "consolidation": {"task": "memories.tasks.consolidate", "schedule": 3600},
         "memory-exposures": {
             "task": "memories.tasks.forget_exposures",
             "schedule": 86400,

@@ -10,22 +10,20 @@ from common.caller import Caller
 from common.db import write
 from memories.models import Memory
 from memories.store import originals
-from projects.models import Project
 
 # ids that are read at a time; each memory is archived in its own transaction
 EXPIRY_BATCH = 500
 
 
-def archive_expired(caller: Caller, project: Project | None = None) -> int:
-    """Archive the expired memories of one project, or of all projects; return their number.
+def archive_expired(caller: Caller) -> int:
+    """Archive the expired memories of all projects; return their number.
 
     Reads leave a memory out from the moment it expires, even before it is archived.
     """
     expired = Memory.objects.filter(
         expires_at__lt=timezone.now(), archived_at=None, deleted_at=None
     )
-    rows = expired.filter(project=project) if project else expired
-    ids = rows.order_by("pk").values_list("pk", flat=True)
+    ids = expired.order_by("pk").values_list("pk", flat=True)
     count, last = 0, uuid.UUID(int=0)
     while chosen := list(ids.filter(pk__gt=last)[:EXPIRY_BATCH]):
         last = chosen[-1]

@@ -1,4 +1,4 @@
-"""Keep fewer memories: compaction, consolidation when a quota is reached, and purge.
+"""Keep fewer memories: compaction, pruning, and purge.
 
 The package may import every package of `memories` but `views`, `serializers`, `admin` and
 `maintenance`.

@@ -88,7 +88,6 @@ class CompactionOptions:
     tags: Sequence[str] | None = None
     metadata: Mapping[str, Any] | None = None
     expires_at: datetime | Expiry | None = Expiry.EARLIEST
-    kind: str | None = None
     # This reason is written to the history of the result.
     reason: str = ""
 
@@ -217,7 +216,7 @@ def _draft(
     return Draft(
         content=summary.text,
         scope=target,
-        kind=options.kind or first.kind,
+        kind=first.kind,
         memory_type=first.memory_type,
         agent_id=_shared_value(sources, "agent_id") or caller.agent_id_for(""),
         source=_source(sources),

@@ -103,8 +103,6 @@ class QuotaOut(serializers.Serializer[Any]):
     of = serializers.CharField()
     limit = serializers.IntegerField()
     used = serializers.IntegerField()
-    most = serializers.IntegerField()
-    is_reached = serializers.BooleanField()
     is_full = serializers.BooleanField()
 
 

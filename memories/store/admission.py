@@ -18,7 +18,7 @@ from projects.options import QuotaSettings
 def over_quota(
     project: Project, drafts: Mapping[int, Draft]
 ) -> dict[int, QuotaExceeded]:
-    """Return {position: refusal} for the drafts that would exceed 110 % of a quota.
+    """Return {position: refusal} for the drafts that would exceed a quota.
 
     Call this function in the transaction of the write. The function locks the row of the
     project, so that two writers of a project cannot exceed a quota together.
@@ -27,8 +27,6 @@ def over_quota(
         return {}
     tracker = QuotaTracker(project, len(drafts))
     refusals = {position: tracker.admit(draft) for position, draft in drafts.items()}
-    if any(quota.is_reached for quota in tracker.quotas.values()):
-        quotas.consolidate_later(project)
     return {position: refusal for position, refusal in refusals.items() if refusal}
 
 
@@ -60,7 +58,7 @@ class QuotaTracker:
         If a quota is full, return the refusal of the first full quota instead.
         """
         own = [self.usage_of(quota) for quota in _quotas_of(self.project, draft)]
-        is_tight = any(quota.used + self.size > quota.most for quota in own)
+        is_tight = any(quota.used + self.size > quota.limit for quota in own)
         if is_tight and _adds_nothing(self.project, draft):
             return None
         if full := next((quota for quota in own if quota.is_full), None):

@@ -1,4 +1,4 @@
-"""A worker is killed with -9 while it compacts or consolidates: each step whole, or not."""
+"""A worker is killed with -9 while it compacts: each step whole, or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from memories.lifecycle import delete, derive
 from memories.models import Memory, MemoryChange
 from memories.retention import compaction_policy
 from memories.scopes import Scope
-from memories.store import originals, quotas
 from tests.memories.conftest import lines
 from tests.memories.conftest import options as options
 from tests.memories.conftest import stored as stored
@@ -103,40 +102,3 @@ class TestACompaction:
         assert current().count() == 3
         made = MemoryChange.objects.filter(action="compact")
         assert made.count() == 3
-
-
-class TestAConsolidation:
-    def test_each_fold_is_whole_and_the_next_run_does_the_rest(
-        self, project, options, stored, monkeypatch
-    ):
-        stored(*lines(12), kind="episode", days=8, scope=Scope("session", "s"))
-        options(quotas={"memories": 8}, compaction=POLICY)
-        quotas.consolidate_later(project)
-        job = Job.objects.get(kind="consolidate")
-
-        with monkeypatch.context() as patch:
-            die_at(patch, delete, "soft_delete", 5)
-            run_and_kill(job)
-
-        assert current().count() == 10
-        assert current().filter(kind="note").count() == 1
-
-        result = finish_job(job)
-        assert (result["folded"], result["archived"]) == (9, 0)
-        assert current().count() == 6
-
-    def test_what_was_archived_stays_counted_and_no_more_than_needed_goes(
-        self, project, options, stored, monkeypatch
-    ):
-        stored(*lines(6))
-        options(quotas={"memories": 3})
-        quotas.consolidate_later(project)
-        job = Job.objects.get(kind="consolidate")
-
-        with monkeypatch.context() as patch:
-            die_at(patch, originals, "archive", 3)
-            run_and_kill(job)
-
-        assert current().count() == 4
-        assert finish_job(job)["archived"] == 4
-        assert current().count() == 2

@@ -6,10 +6,8 @@ from django.test.utils import CaptureQueriesContext
 
 from ace.models import AceRun
 from common.caller import Role
-from jobs.models import Job
 from memories.models import Memory, Tag
 from memories.scopes import Scope
-from memories.tasks import consolidate
 from tests.memories.conftest import lines
 
 pytestmark = pytest.mark.django_db
@@ -31,32 +29,20 @@ def post(alice_api, project):
 
 @pytest.fixture
 def full(options, stored):
-    """Ten of ten places and the one beyond them are taken: 110 %."""
-    options(quotas={"memories": 10})
+    """All places are taken."""
+    options(quotas={"memories": 11})
     return stored(*lines(11))
 
 
-def waiting():
-    return Job.objects.filter(kind="consolidate", state="waiting").count()
-
-
 class TestWriting:
-    def test_consolidation_starts_at_100_percent_and_not_before(self, options, post):
-        options(quotas={"memories": 3})
-        answers = []
-        for text in lines(3):
-            answers.append((post(text).status_code, waiting()))
-
-        assert answers == [(201, 0), (201, 0), (201, 1)]
-
-    def test_at_110_percent_it_is_refused_with_the_mend(self, full, post):
+    def test_a_full_quota_refuses_with_the_mend(self, full, post):
         answer = post("One memory more than there is room for.", tags=["unseen"])
 
         problem = answer.json()
         assert (answer.status_code, problem["code"]) == (409, "quota_exceeded")
         assert (problem["quota"], problem["limit"], problem["used"]) == (
             "memories",
-            10,
+            11,
             11,
         )
         assert "raise the quota" in problem["detail"]
@@ -82,7 +68,7 @@ class TestWriting:
     def test_a_repetition_takes_no_place_from_the_next_of_its_batch(
         self, options, stored, alice_api, project
     ):
-        options(quotas={"memories": 10})
+        options(quotas={"memories": 11})
         known = stored(*lines(10))
         texts = [known[0].content, known[1].content, "This one is really new here."]
         items = [{"content": t, "memory_type": "learning"} for t in texts]
@@ -206,7 +192,7 @@ class TestUsage:
             ("per_kind", "fact", 9, 0),
             ("per_user", "ann", 2, 4),
         ]
-        assert [q["is_reached"] for q in told] == [True, False, True]
+        assert [q["is_full"] for q in told] == [True, False, True]
 
     def test_a_bound_user_sees_no_other_user(self, options, stored, client_of, project):
         options(quotas={"per_user": 2})
@@ -222,21 +208,3 @@ class TestUsage:
         asked = {"project_id": str(project.pk)}
 
         assert charlie_api.get("/api/v1/quotas", asked).status_code == 404
-
-
-class TestTheSchedule:
-    def test_a_lowered_quota_is_seen(self, options, stored):
-        stored(*lines(3))
-        options(quotas={"memories": 3})
-
-        consolidate()
-
-        assert waiting() == 1
-
-    def test_what_is_below_its_quota_is_left(self, options, stored):
-        stored(*lines(3))
-        options(quotas={"memories": 4})
-
-        consolidate()
-
-        assert waiting() == 0
