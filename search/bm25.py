@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import F, FloatField, Func, Value
 
 from common.db import execute_many
 from search import tokenise
@@ -140,17 +139,6 @@ def weights_literal(terms: Sequence[Term]) -> str:
     by_index = {term.index: term.weight for term in terms}
     elements = ",".join(f"{i}:{value:.6f}" for i, value in sorted(by_index.items()))
     return f"{{{elements}}}/{DIMENSIONS}"
-
-
-def relevance(terms: Sequence[Term]) -> Func:
-    """RELEVANCE as an expression of the ORM."""
-    return Func(
-        F("content_terms"),
-        Value(weights_literal(terms)),
-        template="(-(%(expressions)s::sparsevec))",
-        arg_joiner=" <#> ",
-        output_field=FloatField(),
-    )
 
 
 def max_score(terms: Sequence[Term]) -> float:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from common import errors
 from inference.embedding import active_model
@@ -254,25 +254,6 @@ def _wait_for_vector(
         if request.mode == "semantic":
             raise EmbeddingsUnavailable from error
         return None, (f"keyword lane only: {error}",)
-
-
-@dataclass(frozen=True)
-class RowScores:
-    """The BM25 score and the cosine of one row; without a vector, the cosine is None."""
-
-    keyword: float
-    semantic: float | None
-
-
-def score_row(row: Model, ranking: Ranking) -> RowScores:
-    """Score one row in each lane, for a row that is not a candidate of the search."""
-    rows = type(row)._base_manager.filter(pk=row.pk)
-    scores = rows.annotate(relevance=bm25.relevance(ranking.terms))
-    score: float = scores.values_list("relevance", flat=True)[0]
-    if ranking.vector is None:
-        return RowScores(score, None)
-    cosine = semantic.exact_cosines(rows, ranking.vector)
-    return RowScores(score, cosine.get(row.pk))
 
 
 def mark_relevant(hits: Sequence[Hit], *, max_score: float) -> list[Hit]:

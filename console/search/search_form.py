@@ -33,7 +33,7 @@ FIELDSETS = {
     "Whose and when": ["agent_ids", "date_from", "date_to"],
     "Scope": ["scope", "scope_key", "scope_user", "object_type"],
     "Ranking": ["syntax", "fusion", "keyword", "semantic", "min_score", "cutoff"],
-    "Explain": ["explain", "why"],
+    "Explain": ["explain"],
 }
 # The form always sets these fields. `tags_match` has no effect without tags.
 DEFAULTS = {"tags_match": "all", "syntax": "operators", "cutoff": "none"}
@@ -126,7 +126,6 @@ class SearchForm(ApplyMixin, forms.Form):
         "Hits that only come nearest", ("none", "are shown"), ("auto", "are left out")
     )
     explain = forms.BooleanField(label="Explain how it was found", required=False)
-    why = text_field("Why is a memory not here?", "Its id.", maxlength=36)
 
     def __init__(self, *args: Any, project: Project, caller: Caller, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -185,7 +184,6 @@ class SearchForm(ApplyMixin, forms.Form):
             "weights": weights,
             "syntax": data["syntax"] or DEFAULTS["syntax"],
             "scope": self._scope(),
-            "explain": data["why"].strip() or data["explain"],
         }
         filled = {
             name: value for name, value in body.items() if value not in ("", [], {})

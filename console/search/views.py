@@ -48,7 +48,6 @@ class SearchPage(ProjectPage):
             answer=answer,
             hits=[hit_row(hit, self.project) for hit in answer.hits],
             panels=list(explanation_panels(answer.explanation or {})),
-            explained_memory=(answer.explanation or {}).get("memory"),
         )
 
 

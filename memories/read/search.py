@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -13,14 +12,12 @@ from inference.embedding.vector import Vector
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet, is_shared_with
 from memories.read import explain, extracts, hydrate
-from memories.read.explain import SearchContext
 from memories.read.narrow import is_narrow
 from memories.read.retrieve import readable_rows
 from memories.scopes import Scope
 from memories.store.search_columns import CORPUS
 from projects.models import Project
 from search import search as row_search
-from search import semantic
 from search.columns import partition_lexeme
 from search.fuse import Fusion
 from search.parse_query import Syntax
@@ -51,8 +48,7 @@ class MemorySearch:
     fusion: Fusion | None = None
     keyword_weight: float | None = None
     semantic_weight: float | None = None
-    # True, or the id of a memory that the caller expected in the answer.
-    explain: bool | uuid.UUID = False
+    explain: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,22 +119,17 @@ def find(
         for hit in kept
         if hit.id in page
     ]
-    context = SearchContext(
-        project,
-        ranking_request,
-        request.filters,
-        request.scope,
-        least,
-        request.limit,
-        caller,
-        request.cutoff,
+    explanation = (
+        explain.explain_search(ranking_request, ranked, rows, caller)
+        if request.explain
+        else None
     )
     return SearchResult(
         hits=hits,
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
         notes=(*ranked.notes, *_cutoff_notes(len(left_out), len(best))),
-        explanation=_explain(request, context, ranked, rows),
+        explanation=explanation,
     )
 
 
@@ -155,7 +146,8 @@ def rank_rows(
     project: Project,
     rows: MemoryQuerySet,
     request: MemorySearch,
-    min_hits: int = semantic.DEPTH,
+    *,
+    min_hits: int,
 ) -> Ranking:
     """Rank every candidate among these rows; the answer needs `min_hits` of them.
 
@@ -175,7 +167,7 @@ def _partitions(project: Project, shared: bool = True) -> list[str]:
 
 
 def _build_request(
-    project: Project, request: MemorySearch, min_hits: int = semantic.DEPTH
+    project: Project, request: MemorySearch, min_hits: int
 ) -> RankingRequest:
     options = project.options.search
     by_keyword, by_meaning = request.keyword_weight, request.semantic_weight
@@ -191,18 +183,3 @@ def _build_request(
         semantic_weight=options.semantic_weight if by_meaning is None else by_meaning,
         min_hits=min_hits,
     )
-
-
-def _explain(
-    request: MemorySearch,
-    context: SearchContext,
-    ranked: Ranking,
-    rows: MemoryQuerySet,
-) -> dict[str, Any] | None:
-    if not request.explain:
-        return None
-    explanation = explain.explain_search(context, ranked, rows)
-    if isinstance(request.explain, bool):
-        return explanation
-    memory = explain.find_explainable(request.explain, context.caller)
-    return {**explanation, "memory": explain.explain_memory(context, ranked, memory)}

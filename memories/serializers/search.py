@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from common.api.serializers import InProject, PlainSerializer
@@ -85,21 +83,6 @@ class WeightsSerializer(serializers.Serializer[Any]):
         return attrs
 
 
-@extend_schema_field(
-    {"oneOf": [{"type": "boolean"}, {"type": "string", "format": "uuid"}]}
-)
-class ExplainField(serializers.BooleanField):
-    """True, or the id of a memory that the caller expected in the answer."""
-
-    default_error_messages = {"invalid": "Must be true, false or a memory's id."}
-
-    def to_internal_value(self, data: Any) -> Any:
-        try:
-            return uuid.UUID(data)
-        except (ValueError, TypeError, AttributeError):
-            return super().to_internal_value(data)
-
-
 class SearchRequest(InProject, FilterFields):
     query = serializers.CharField(max_length=search.MAX_QUERY)
     mode = serializers.ChoiceField(
@@ -120,7 +103,9 @@ class SearchRequest(InProject, FilterFields):
     )
     fusion = serializers.ChoiceField(choices=["relative", "rrf"], required=False)
     weights = WeightsSerializer(required=False)
-    explain = ExplainField(default=False)
+    explain = serializers.BooleanField(
+        default=False, help_text="Say in `explanation` how each lane found its rows."
+    )
     fields = serializers.ListField(  # type: ignore[assignment]  # the API's name
         child=serializers.ChoiceField(choices=MemoryOut.Meta.fields),
         min_length=1,

@@ -16,7 +16,7 @@ from common.caller import Caller, Role
 from common.ids import uuid7
 from console.inbox import tabs
 from conversations.models import Session, Summary
-from memories.models import File, Memory
+from memories.models import File
 from playbook.models import Conflict
 from tests.admin.conftest import MARK
 from tests.admin.test_pages import EVERY as ADMIN_PAGES
@@ -112,7 +112,7 @@ def of_console(world, deltas, marked):
         where = url("console:inbox_quote", pending.pk, number)
         yield Visit("console:inbox_quote", where, str(number))
     yield Visit("console:inbox_marked", url("console:inbox_marked", marked.pk))
-    found = {"mode": "keyword", "explain": "on", "why": world[Memory].pk}
+    found = {"mode": "keyword", "explain": "on"}
     yield Visit("console:search", url("console:search", query=MARK, **found), "hits")
     wrong = url("console:search", query="")
     yield Visit("console:search", wrong, "refused", 400)

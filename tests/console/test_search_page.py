@@ -54,7 +54,7 @@ class TestItIsTheApisSearch:
 
         assert asked == set(SearchForm.base_fields)
         # The weights are two fields here. The project and the fields are the page's.
-        own = {"keyword", "semantic", "scope_key", "scope_user", "object_type", "why"}
+        own = {"keyword", "semantic", "scope_key", "scope_user", "object_type"}
         there = set(SearchRequest().fields) - {"weights", "project_id", "project"}
         there -= {"fields"}
         assert asked - own == there
@@ -124,10 +124,8 @@ class TestItIsTheApisSearch:
             ({"scope": "user"}, {"scope": {"kind": "user"}}),
             ({"date_from": "soon"}, {"date_from": "soon"}),
             ({"tags": "t" * 65}, {"tags": ["t" * 65]}),
-            ({"why": "zebra"}, {"explain": "zebra"}),
             ({"metadata": "port=8080"}, {"metadata": "port=8080"}),
             ({"metadata": '{"a": {"near": 1}}'}, {"metadata": {"a": {"near": 1}}}),
-            ({"why": str(uuid.UUID(int=1))}, {"explain": str(uuid.UUID(int=1))}),
         ],
     )
     def test_it_refuses_with_the_messages_of_the_api(
@@ -203,15 +201,6 @@ class TestThePage:
         ):
             assert told in html
 
-    def test_it_says_why_a_memory_is_missing(self, curator, project, stored_memories):
-        memory = stored_memories("The tide feed is late", tags=("sea",))
-
-        out = page_html(curator, project, query="tide", tags="ebb", why=memory.pk)
-        inside = page_html(curator, project, query="tide", why=memory.pk)
-
-        assert "left out by <strong>tags</strong>: it does not match" in out
-        assert "is in the answer" in inside
-
     def test_it_does_not_search_before_the_first_query(self, curator, project):
         html = page_html(curator, project, file_paths="src/a.py")
 
@@ -223,13 +212,10 @@ class TestThePage:
         assert "No memory matches" in page_html(curator, project, query="tide")
 
     def test_charlie_finds_nothing_of_it(self, charlies, project, stored_memories):
-        memory = stored_memories(f"{MARK} tide")
+        stored_memories(f"{MARK} tide")
 
         assert MARK not in charlies.get(f"{SEARCH}?query=tide").content.decode()
         page_html(charlies, project, status=404, query="tide")
-        asked = {"query": "x", "why": memory.pk}
-        html = charlies.get(SEARCH, asked).content.decode()
-        assert "There is no such memory" in html
 
     def test_hostile_texts_are_text(self, owner, project, world):
         Memory.objects.filter(pk=world[Memory].pk).update(

@@ -121,23 +121,9 @@ class TestTheCutoff:
 
         answer = ask("the deploy of billing", **asked)
         (hit,) = answer["hits"]
-        explained = ask("the deploy of billing", explain=hit["memory"]["id"], **asked)
 
         assert not hit["memory"]["content"].startswith("The deploy")
         assert answer["notes"][0].startswith("cutoff: 1 of 1 hits")
-        assert explained["explanation"]["memory"]["in_answer"]
-
-    def test_explain_says_so(self, ask, search):
-        hits = search("the deploy of billing", mode="semantic")
-
-        answer = ask(
-            "the deploy of billing",
-            cutoff="auto",
-            mode="semantic",
-            explain=str(hits[-1].memory.pk),
-        )
-
-        assert answer["explanation"]["memory"]["dropped_by"] == "cutoff"
 
     def test_the_context_of_a_task_leaves_them_out_unless_told(
         self, alice_api, project
