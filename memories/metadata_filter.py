@@ -9,23 +9,10 @@ from functools import reduce
 from operator import or_
 from typing import Any, TypeGuard
 
-from django.db.models import F, Func, JSONField, Q, TextField, Value
-from django.db.models.lookups import (
-    Exact,
-    GreaterThan,
-    GreaterThanOrEqual,
-    LessThan,
-    LessThanOrEqual,
-)
+from django.db.models import Q
 
 Scalar = str | int | float | bool | None
-BOUNDS = {
-    "gt": GreaterThan,
-    "gte": GreaterThanOrEqual,
-    "lt": LessThan,
-    "lte": LessThanOrEqual,
-}
-OPERATORS = ("in", "exists", *BOUNDS)
+OPERATORS = ("in", "exists")
 MAX_KEYS = 10
 MAX_VALUES = 100  # of `in`
 MAX_LENGTH = 1_000  # characters of a key or of a value
@@ -58,13 +45,8 @@ class MetadataFilter:
             return _equals(self.key, self.value)
         if self.operator == "in":
             return reduce(or_, (_equals(self.key, each) for each in self.value))
-        if self.operator == "exists":
-            holds = Q(metadata__has_key=self.key)
-            return holds if self.value else ~holds
-        # jsonb orders values of different types too: each string comes before each number.
-        kind = "string" if isinstance(self.value, str) else "number"
-        is_kind = Exact(_TypeOf(_ValueOf(self.key)), kind)
-        return Q(is_kind) & Q(BOUNDS[self.operator](_ValueOf(self.key), self.value))
+        holds = Q(metadata__has_key=self.key)
+        return holds if self.value else ~holds
 
 
 def parse(data: Mapping[str, Any]) -> tuple[MetadataFilter, ...]:
@@ -84,12 +66,7 @@ def _conditions(key: str, asked: Any) -> list[MetadataFilter]:
     unknown = [name for name in asked if name not in OPERATORS]
     if unknown or not asked:
         raise BadMetadataFilter(
-            f"{key[:80]}: send a value, or an object with {', '.join(OPERATORS)}."
-        )
-    bounds = [asked[name] for name in asked if name in BOUNDS]
-    if len({isinstance(each, str) for each in bounds}) > 1:
-        raise BadMetadataFilter(
-            f"{key[:80]}: both ends of a range must be numbers, or both texts."
+            f"{key[:80]}: send a value, or an object with {' or '.join(OPERATORS)}."
         )
     return [MetadataFilter(key, name, _read(key, name, asked[name])) for name in asked]
 
@@ -99,16 +76,11 @@ def _read(key: str, operator: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise BadMetadataFilter(f"{key[:80]}: exists is true or false.")
         return value
-    if operator == "in":
-        if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
-            raise BadMetadataFilter(
-                f"{key[:80]}: in is a list of 1 to {MAX_VALUES} values."
-            )
-        return tuple(_read_scalar(key, each) for each in value)
-    bound = _read_scalar(key, value)
-    if bound is None or isinstance(bound, bool):
-        raise BadMetadataFilter(f"{key[:80]}: {operator} is a number or a text.")
-    return bound
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
+        raise BadMetadataFilter(
+            f"{key[:80]}: in is a list of 1 to {MAX_VALUES} values."
+        )
+    return tuple(_read_scalar(key, each) for each in value)
 
 
 def _read_scalar(key: str, value: Any) -> Scalar:
@@ -132,21 +104,3 @@ def _is_scalar(value: Any) -> TypeGuard[Scalar]:
 
 def _equals(key: str, value: Scalar) -> Q:
     return Q(metadata__contains={key: value})
-
-
-class _ValueOf(Func):
-    """The value of a key as jsonb.
-
-    Django's KeyTransform would take a key of digits for a position in a list.
-    """
-
-    function = "jsonb_extract_path"
-    output_field = JSONField()
-
-    def __init__(self, key: str) -> None:
-        super().__init__(F("metadata"), Value(key, output_field=TextField()))
-
-
-class _TypeOf(Func):
-    function = "jsonb_typeof"
-    output_field = TextField()

@@ -191,7 +191,7 @@ class PathField(serializers.CharField):
 
 METADATA_HELP = (
     "Only memories whose metadata match every key: a value to equal, or an object with "
-    "`in` (a list), `exists` (true or false), and `gte`, `gt`, `lt`, `lte` (a range)."
+    "`in` (a list) or `exists` (true or false)."
 )
 
 

@@ -78,12 +78,6 @@ def found(ask, stored):
         ({"content__in": "odd"}, {"inner"}),
         ({"stage": {"in": ["open", "done"]}}, {"early", "text", "late"}),
         ({"ticket": {"in": [17, "17"]}}, {"early", "text"}),
-        ({"ticket": {"gte": 17, "lt": 40}}, {"early"}),
-        ({"ticket": {"gt": 17}}, {"late"}),
-        ({"ticket": {"lte": 40}}, {"early", "late"}),
-        ({"ticket": {"gte": "1"}}, {"text"}),
-        ({"due": {"gte": "2026-02-01"}}, {"late"}),
-        ({"17": {"gte": "a"}}, {"early"}),
         ({"owner": {"exists": True}}, {"text"}),
         ({"ticket": {"exists": False}}, {"bare"}),
         ({"17": {"exists": True}}, {"early"}),
@@ -99,16 +93,13 @@ def test_it_leaves_the_memories_whose_metadata_match(found, asked, names):
     ("asked", "words"),
     [
         ({"ticket": [17]}, 'send {"in": [...]}'),
-        ({"ticket": {"near": 17}}, "an object with in, exists, gt, gte, lt, lte"),
-        ({"ticket": {}}, "an object with in, exists, gt, gte, lt, lte"),
+        ({"ticket": {"gte": 17}}, "an object with in or exists"),
+        ({"ticket": {}}, "an object with in or exists"),
         ({"ticket": {"in": 17}}, "in is a list of 1 to 100 values"),
         ({"ticket": {"in": []}}, "in is a list of 1 to 100 values"),
         ({"ticket": {"in": [0] * 101}}, "in is a list of 1 to 100 values"),
         ({"ticket": {"in": [{}]}}, "a value is a text, a number"),
         ({"ticket": {"exists": 1}}, "exists is true or false"),
-        ({"ticket": {"gte": None}}, "gte is a number or a text"),
-        ({"ticket": {"lt": True}}, "lt is a number or a text"),
-        ({"ticket": {"gte": 1, "lt": "9"}}, "both ends of a range"),
         ({"ticket": 1e301}, "a number is between"),
         ({"ticket": "t" * 1_001}, "1000 characters at most"),
         ({"": 1}, "A key has 1 to 1000 characters"),
@@ -150,19 +141,6 @@ def test_charlie_finds_nothing(charlie_api, project, stored):
     body = {"project_id": str(project.pk), "query": "tide", "metadata": {"ticket": 17}}
 
     assert charlie_api.post(SEARCH, body, format="json").status_code == 404
-
-
-def test_explain_names_the_filter(alice_api, project, stored):
-    body = {
-        "project_id": str(project.pk),
-        "query": "tide",
-        "metadata": {"ticket": 17},
-        "explain": stored["late"],
-    }
-
-    answer = alice_api.post(SEARCH, body, format="json").json()
-
-    assert answer["explanation"]["memory"]["dropped_by"] == "metadata"
 
 
 @pytest.mark.parametrize("asked", [{"n": 17}, {"n": {"in": [17, 18]}}])

@@ -45,7 +45,6 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
 }
-BOUNDS = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 WHOLE = ("$",)  # index the whole value, as LangGraph does by default
 
 
@@ -250,18 +249,9 @@ def _conditions(op: SearchOp) -> dict[str, Any]:
         if depth
         else {LABEL: {"exists": True}}
     )
-    wanted = {k: _condition(each) for k, each in (op.filter or {}).items()}
-    known = [(f"value.{k}", each) for k, each in wanted.items() if each is not None]
+    wanted = (op.filter or {}).items()
+    known = [(f"value.{key}", each) for key, each in wanted if _is_askable(each)]
     return prefix | dict(known[:MAX_CONDITIONS])
-
-
-def _condition(wanted: Any) -> Any:
-    if not _is_comparison(wanted):
-        return wanted if _is_askable(wanted) else None
-    bounds = {BOUNDS[k]: v for k, v in wanted.items() if k in BOUNDS and _is_askable(v)}
-    bounds = {k: v for k, v in bounds.items() if not isinstance(v, bool)}
-    is_of_one_kind = len({isinstance(v, str) for v in bounds.values()}) == 1
-    return bounds if is_of_one_kind else None
 
 
 def _is_askable(value: Any) -> bool:
