@@ -1,4 +1,4 @@
-"""QuerySets of the agent's runs, tools and secrets."""
+"""QuerySets of the agent's runs and tools."""
 
 from __future__ import annotations
 

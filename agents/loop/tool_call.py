@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 FORBIDDEN = "Error: a person did not allow this call."
 SECRET = (
     "Error: a person has to allow this call, and a secret in its arguments is not kept until "
-    "then. Call it without the secret; an owner can put the secret into the tool's headers."
+    "then. Call it without the secret; the operator can set one for the headers of the tool."
 )
 
 
