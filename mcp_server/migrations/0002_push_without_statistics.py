@@ -5,7 +5,7 @@ from django.db import migrations
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("mcp_server", "0001_hooks"),
+        ("mcp_server", "0001_initial"),
     ]
 
     operations = [

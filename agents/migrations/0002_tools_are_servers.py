@@ -29,7 +29,7 @@ def name_variables(header: str) -> str:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agents", "0002_listing_of_a_server"),
+        ("agents", "0001_initial"),
     ]
 
     operations = [
