@@ -65,7 +65,8 @@ def find(
     rules = [_put_first(section, given) for section in rules]
     ids, texts = given_line.ids_of(given), [line.text for line in given]
     cards = _leave_out_said(card.without_rules(lines, ids), texts)
-    said = [*(line.text for line in (*told, *cards)), *texts]
+    known = [line.text for line in told] + [line.text for line in cards]
+    said = [*known, *texts]
     wishes = known_wishes.find(project, caller, session=event.session, said=said)
     lessons = lesson_lines.find_newest(
         project,
