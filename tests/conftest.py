@@ -11,7 +11,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.core.management.color import no_style
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TransactionTestCase
 from rest_framework.test import APIClient
 
@@ -34,6 +34,14 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "ignore:No directory at:UserWarning")
     # Argon2 takes 0.1 s for each password, which is what it is for.
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    django_settings.EMBEDDING_PROVIDER = "fake"
+    django_settings.LANGUAGE_PROVIDER = "none"
+    # A test that is about throttles sets its own; Redis is shared by all tests.
+    django_settings.THROTTLE_KEY = ""
+    django_settings.THROTTLE_PROJECT = ""
+    django_settings.THROTTLE_ANONYMOUS = ""
+    # Otherwise each test client lists and reads the properties of all static files.
+    django_settings.WHITENOISE_AUTOREFRESH = True
 
 
 def pytest_collection_finish():
@@ -101,45 +109,51 @@ def _transactional_tests_keep_permissions():
 
 
 @pytest.fixture(autouse=True)
-def _deterministic_models(settings):
-    settings.EMBEDDING_PROVIDER = "fake"
-    settings.LANGUAGE_PROVIDER = "none"
-
-
-@pytest.fixture(autouse=True)
-def _the_configured_model_is_active(monkeypatch):
-    """No process of a test goes by what another test recorded."""
-    monkeypatch.setattr(model_record, "_cache", (math.inf, None))
-
-
-@pytest.fixture(autouse=True)
-def _no_throttles(settings):
-    """A test that is about throttles sets its own; Redis is shared by all tests."""
-    settings.THROTTLE_KEY = ""
-    settings.THROTTLE_PROJECT = ""
-    settings.THROTTLE_ANONYMOUS = ""
-
-
-@pytest.fixture(autouse=True)
-def _static_files_are_found_on_request(settings):
-    """Otherwise each test client lists and reads the properties of all static files."""
-    settings.WHITENOISE_AUTOREFRESH = True
-
-
-@pytest.fixture(autouse=True)
-def _every_refusal_is_audited():
+def _forget_other_tests():
+    """No process of a test goes by the model or the refusals that another test recorded."""
+    model_record._cache = (math.inf, None)
     refusals._next_audit.clear()
+
+
+@pytest.fixture(scope="module")
+def module_db(django_db_setup, django_db_blocker):
+    """Keep the rows that fixtures of a module make until its end, and no longer.
+
+    What a test writes is rolled back before, as always.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def make_organization(slug="acme"):
+    return Organization.objects.create(slug=slug)
+
+
+def make_project(organization, name="alpha"):
+    return Project.objects.create(organization=organization, name=name)
+
+
+def make_client(*projects, role=Role.OWNER, **fields):
+    """Make an API client for a new key: `make_client(project, role=Role.WRITER)`."""
+    key, secret = ApiKey.new(name="test", role=role, everywhere=not projects, **fields)
+    key.save()
+    key.projects.set(projects)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    client.key = key
+    return client
 
 
 @pytest.fixture
 def organization(db):
-    return Organization.objects.create(slug="acme")
+    return make_organization()
 
 
 @pytest.fixture
 def project(organization):
     """Alice's project, which Bob shares."""
-    return Project.objects.create(organization=organization, name="alpha")
+    return make_project(organization)
 
 
 @pytest.fixture
@@ -166,20 +180,7 @@ def charlie(other_project):
 
 @pytest.fixture
 def client_of(db):
-    """Make an API client for a new key: `client_of(project, Role.WRITER)`."""
-
-    def make(*projects, role=Role.OWNER, **fields):
-        key, secret = ApiKey.new(
-            name="test", role=role, everywhere=not projects, **fields
-        )
-        key.save()
-        key.projects.set(projects)
-        client = APIClient()
-        client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
-        client.key = key
-        return client
-
-    return make
+    return make_client
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from django.db import connections
 
 from common.caller import Role
 from memories.models import Memory
-from tests.isolation.conftest import alices  # noqa: F401  a fixture
 from tests.isolation.route_table import TABLE, send
 from tests.isolation.world import undone
 
@@ -427,7 +426,7 @@ class TestWrongTypes:
         return body | {outer: value}
 
     @pytest.mark.timeout(1_800)
-    def test_each_is_refused_with_a_message_or_accepted(self, api, alices):  # noqa: F811  the fixture
+    def test_each_is_refused_with_a_message_or_accepted(self, api, alices):
         schema = api.get("/api/schema").json()
         every = list(self.bodies(schema, alices))
         random.Random(SEED).shuffle(every)

@@ -10,7 +10,6 @@ from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from common.caller import Role
-from tests.isolation.conftest import alices  # noqa: F401  a fixture
 from tests.isolation.route_table import TABLE, send
 from tests.isolation.world import undone
 
@@ -86,7 +85,7 @@ class TestOperations:
     def test_each_that_takes_an_idempotency_key_documents_it(
         self,
         schema,
-        alices,  # noqa: F811  the fixture
+        alices,
         client_of,
     ):
         api, taking = client_of(role=Role.OWNER), set()

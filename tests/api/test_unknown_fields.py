@@ -15,7 +15,6 @@ from common.caller import Role
 from common.unknown_fields import KnownFields, UnknownFields, find_nearest
 from memories.models import Memory
 from memory_project import checks
-from tests.isolation.conftest import alices  # noqa: F401  a fixture
 from tests.isolation.route_table import TABLE, read_whole
 from tests.isolation.world import rows_of, undone
 
@@ -72,7 +71,7 @@ def names_nonsense(answer):
 
 @pytest.mark.django_db
 class TestEveryRoute:
-    def test_it_refuses_an_unknown_field_and_changes_nothing(self, alices, client_of):  # noqa: F811
+    def test_it_refuses_an_unknown_field_and_changes_nothing(self, alices, client_of):
         root, wrong = client_of(role=Role.OWNER), []
         before = rows_of(alices.project)
         for route in (route for route in TABLE if not route.is_raw):
@@ -83,7 +82,7 @@ class TestEveryRoute:
         assert not wrong, "\n".join(wrong)
         assert rows_of(alices.project) == before
 
-    def test_it_refuses_an_unknown_query_parameter(self, alices, client_of):  # noqa: F811
+    def test_it_refuses_an_unknown_query_parameter(self, alices, client_of):
         root, wrong = client_of(role=Role.OWNER), []
         before = rows_of(alices.project)
         for route in TABLE:
@@ -94,7 +93,7 @@ class TestEveryRoute:
         assert not wrong, "\n".join(wrong)
         assert rows_of(alices.project) == before
 
-    def test_it_knows_all_that_the_schema_lists(self, alices, client_of):  # noqa: F811
+    def test_it_knows_all_that_the_schema_lists(self, alices, client_of):
         root, wrong = client_of(role=Role.OWNER), []
         schema = root.get("/api/schema").json()
         for route in TABLE:
@@ -115,7 +114,7 @@ class TestEveryRoute:
 
     def test_it_goes_through_with_a_note_in_note_mode(
         self,
-        alices,  # noqa: F811
+        alices,
         client_of,
         note_mode,
     ):

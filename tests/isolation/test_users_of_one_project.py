@@ -6,6 +6,7 @@ import itertools
 import uuid
 
 import pytest
+from django.db import transaction
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM, Role
@@ -13,6 +14,7 @@ from jobs.models import Job
 from memories.models import File, Memory, MemoryFile, Tag
 from memories.store import search_columns, tags
 from search import statistics
+from tests.conftest import make_client, make_organization, make_project
 from tests.isolation import world as worlds
 from tests.isolation.route_table import TABLE, send
 from tests.isolation.test_every_route import answer_texts
@@ -32,19 +34,30 @@ def key_of(client_of, project):
     return make
 
 
-@pytest.fixture(params=SCOPES, ids=lambda scope: scope["kind"])
+@pytest.fixture(scope="module", params=SCOPES, ids=lambda scope: scope["kind"])
 def scope(request):
     return request.param
 
 
-@pytest.fixture
-def kept(key_of, project, scope, monkeypatch):
+@pytest.fixture(scope="module")
+def kept_rows(module_db, scope):
     """Rows of u1's scope, with the word in every text."""
+    with transaction.atomic():
+        project = make_project(make_organization("users"), "users")
+        u1 = make_client(project, role=Role.OWNER, user_id="u1")
+        with pytest.MonkeyPatch.context() as patch:
+            worlds.let_agents_run(patch)
+            private = worlds.private_part(u1, project, MARK, scope=scope)
+            task = worlds.private_task(u1, project, MARK, scope)
+        kept = {f"task_{name}": pk for name, pk in task.items()}
+        yield World(project, MARK, {"project_id": project.pk, **private, **kept})
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def kept(kept_rows, db, monkeypatch):
     worlds.let_agents_run(monkeypatch)
-    private = worlds.private_part(key_of("u1"), project, MARK, scope=scope)
-    task = worlds.private_task(key_of("u1"), project, MARK, scope)
-    kept = {f"task_{name}": pk for name, pk in task.items()}
-    return World(project, MARK, {"project_id": project.pk, **private, **kept})
+    return worlds.fresh(kept_rows)
 
 
 @pytest.fixture
@@ -149,7 +162,7 @@ def test_a_bound_key_cannot_start_jobs_for_all_users(key_of, project, action):
 
     assert answer.status_code == 403
     assert "bound to a user" in answer.json()["detail"]
-    assert not Job.objects.exists()
+    assert not Job.objects.filter(project_id=project.pk).exists()
 
 
 class TestReadingAForeignScope:

@@ -40,6 +40,12 @@ class World:
             raise AttributeError(name) from None
 
 
+def fresh(world):
+    """Return a world as its rows are now, which a test may change."""
+    project = Project.objects.get(pk=world.project.pk)
+    return World(project, world.mark, dict(world.ids))
+
+
 class Undo(Exception):
     pass
 
@@ -355,7 +361,7 @@ def agent_tools(project, mark):
 
 def a_deleted_project(client_of, mark):
     """A deleted project that can be restored, and its owner's client."""
-    group, _ = Organization.objects.get_or_create(slug="acme")
+    group, _ = Organization.objects.get_or_create(slug="of-the-gone")
     gone = Project.objects.create(organization=group, name=f"{mark} gone")
     client_of(gone, role=Role.OWNER).delete(f"{API}/projects/{gone.pk}")
     return gone
