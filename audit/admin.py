@@ -8,43 +8,38 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
 from django.http import (
     HttpRequest,
-    HttpResponse,
     HttpResponseBase,
     StreamingHttpResponse,
 )
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.utils.html import format_html
 
 from audit import csv_export
 from audit.models import AuditEvent
 from common.admin import panels
 from common.admin.filters import DaysFilter, ProjectFilter, exact_filter
-from common.admin.model_admin import RowsAdmin
+from common.admin.model_admin import RowsAdmin, caller_of
 from common.admin.panels import Panel, format_time, short_text
 from common.caller import Caller, Role
 
 CHUNK = 2_000  # the number of events that a CSV export reads at once
-# {object type: the admin page of such an object}. Objects of other types have no page.
+# {object type: the page of such an object}. Objects of other types have no page.
 PAGES = {
-    "memory": "memories_memory",
-    "tag": "memories_tag",
-    "file": "memories_file",
-    "possible_duplicate": "memories_possibleduplicate",
-    "purge": "memories_purge",
-    "playbook_entry": "playbook_playbookentry",
-    "playbook_delta": "playbook_playbookdelta",
-    "playbook": "playbook_playbook",
-    "playbook_conflict": "playbook_conflict",
-    "digest_config": "context_digestconfig",
-    "session": "conversations_session",
-    "run": "ace_acerun",
-    "agent_run": "agents_agentrun",
-    "agent_tool": "agents_agenttool",
-    "memory_switch": "conversations_memoryswitch",
-    "job": "jobs_job",
-    "project": "projects_project",
-    "key": "access_apikey",
-    "account": "auth_user",
+    "memory": "admin:memories_memory_change",
+    "tag": "admin:memories_tag_change",
+    "file": "admin:memories_file_change",
+    "purge": "admin:memories_purge_change",
+    "playbook_entry": "admin:playbook_playbookentry_change",
+    "playbook_delta": "admin:playbook_playbookdelta_change",
+    "run": "admin:ace_acerun_change",
+    "job": "admin:jobs_job_change",
+    "project": "admin:projects_project_change",
+    "key": "admin:access_apikey_change",
+    "account": "admin:auth_user_change",
+    "playbook_conflict": "console:inbox_conflict",
+    "session": "console:session",
+    "agent_run": "console:agent_run",
 }
 
 
@@ -91,15 +86,10 @@ class AuditEventAdmin(RowsAdmin):
         own = path("csv/", view, name="audit_auditevent_csv")
         return [own, *super().get_urls()]
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def list_links(self, request: HttpRequest) -> list[dict[str, str]]:
         query = request.GET.urlencode()
         url = reverse("admin:audit_auditevent_csv")
-        link = {"label": "Download as CSV", "url": f"{url}?{query}" if query else url}
-        return super().changelist_view(
-            request, {"links": [link], **(extra_context or {})}
-        )
+        return [{"label": "Download as CSV", "url": f"{url}?{query}" if query else url}]
 
     def csv_view(self, request: HttpRequest) -> HttpResponseBase:
         """Download all events that match the filters of the list."""
@@ -116,19 +106,22 @@ class AuditEventAdmin(RowsAdmin):
             headers={"Content-Disposition": 'attachment; filename="audit.csv"'},
         )
 
-    at_display = staticmethod(
-        panels.column("at", format_time, title="when", ordering="id")
+    at_display = panels.column("at", format_time, title="when", ordering="id")
+    actor_display = panels.column(
+        "actor", lambda actor: short_text(actor, 40), ordering="actor"
     )
-    actor_display = staticmethod(
-        panels.column("actor", lambda actor: short_text(actor, 40), ordering="actor")
-    )
-    detail_display = staticmethod(
-        panels.column("detail", panels.json_block, title="detail")
-    )
+    detail_display = panels.column("detail", panels.json_block)
 
     @admin.display(description="object")
     def object_display(self, event: AuditEvent) -> Any:
         return _object_link(event)
+
+
+class AuditedAdmin(RowsAdmin):
+    """Rows whose page *History* lists their audit rows."""
+
+    def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
+        yield history_panel(row.pk, caller_of(request))
 
 
 def history_panel(object_id: object, caller: Caller, object_type: str = "") -> Panel:
@@ -154,11 +147,14 @@ def _event_rows(events: Iterable[AuditEvent]) -> Iterable[list[Any]]:
 
 
 def _object_link(event: AuditEvent) -> Any:
-    label = f"{event.object_type} {event.object_id}"
+    label = short_text(f"{event.object_type} {event.object_id}", 60)
     page = PAGES.get(event.object_type)
     if page is None:
-        return short_text(label, 60)
+        return label
     try:
-        return panels.row_link(page, event.object_id, label, 60)
+        url = reverse(page, args=[event.object_id])
     except NoReverseMatch:
-        return short_text(label, 60)
+        return label
+    if page.startswith("console:"):
+        url = f"{url}?project={event.project_id}"
+    return format_html('<a class="am-link" href="{}">{}</a>', url, label)

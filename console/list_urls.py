@@ -1,4 +1,4 @@
-"""URLs of the admin's lists.
+"""URLs of the admin's lists and of the inbox.
 
 Every number on a page links to the rows that it counts.
 """
@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.weeks import Week
+from playbook.models import Conflict, PlaybookDelta
 from projects.models import Project
 
 
@@ -24,17 +25,20 @@ def admin_list(model: str, project: Project, **where: object) -> str:
     return f"{reverse(f'admin:{model}_changelist')}?{urlencode(query)}"
 
 
-def record(model: str, pk: object) -> str:
-    """Return the URL of the admin's page of a row."""
-    return reverse(f"admin:{model}_change", args=[pk])
+def inbox_list(project: Project, tab: str = "pending") -> str:
+    """Return the URL of a tab of the project's review inbox."""
+    return (
+        f"{reverse('console:inbox')}?{urlencode({'project': project.pk, 'tab': tab})}"
+    )
 
 
-def inbox_list(project: Project) -> str:
-    """Return the URL of the project's review inbox."""
-    return f"{reverse('console:inbox')}?{urlencode({'project': project.pk})}"
+def inbox_page(name: str, row: PlaybookDelta | Conflict) -> str:
+    """Return the URL of the page `inbox_card` or `inbox_conflict` of a row."""
+    page = reverse(f"console:{name}", args=[row.pk])
+    return f"{page}?{urlencode({'project': row.project_id})}"
 
 
-def link(url: str, label: str) -> SafeString:
+def link(url: str, label: object) -> SafeString:
     return format_html('<a class="am-link" href="{}">{}</a>', url, label)
 
 

@@ -4,9 +4,9 @@ from django.contrib import admin
 
 from common.admin import panels
 from common.admin.filters import DaysFilter, ProjectFilter, choice_filter, exact_filter
-from common.admin.model_admin import GlobalAdmin, RowsAdmin
+from common.admin.model_admin import RowsAdmin
 from common.admin.panels import format_time, label_column, short_text
-from inference.models import ActiveModel, ModelCall
+from inference.models import ModelCall
 
 COLOURS = {"answered": "success", "invalid": "warning", "failed": "danger"}
 
@@ -50,17 +50,9 @@ class ModelCallAdmin(RowsAdmin):
         ),
     ]
 
-    model_display = staticmethod(
-        panels.column("model", lambda name: short_text(name, 60), title="model")
-    )
-    error_display = staticmethod(
-        panels.column(
-            "error", lambda error: panels.text_block(error, 500), title="error"
-        )
-    )
-    at_display = staticmethod(
-        panels.column("at", format_time, title="at", ordering="id")
-    )
+    model_display = panels.column("model", lambda name: short_text(name, 60))
+    error_display = panels.column("error", lambda error: panels.text_block(error, 500))
+    at_display = panels.column("at", format_time, ordering="id")
 
     @label_column("outcome", COLOURS, "outcome")
     def outcome_display(self, call: ModelCall) -> str:
@@ -69,15 +61,3 @@ class ModelCallAdmin(RowsAdmin):
     @admin.display(description="tokens")
     def tokens(self, call: ModelCall) -> str:
         return f"{call.prompt_tokens:,} + {call.answer_tokens:,}"
-
-
-@admin.register(ActiveModel)
-class ActiveModelAdmin(GlobalAdmin):
-    """The active model; only `manage.py reembed` changes it, never a person here."""
-
-    list_display = ["name", "since_display"]
-    search_fields = ["name"]
-    fields = ["name", "choice_display", "since_display"]
-
-    choice_display = staticmethod(panels.column("choice", panels.json_block))
-    since_display = staticmethod(panels.column("since", format_time, ordering="since"))

@@ -26,13 +26,6 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
             ("Search", "search", "console:search", ""),
             ("Files", "folder_open", "console:files", ""),
             ("Tags", "sell", "memories.tag", ""),
-            ("Digests", "summarize", "context.digestconfig", ""),
-            (
-                "Possible duplicates",
-                "content_copy",
-                "memories.possibleduplicate",
-                "state=open",
-            ),
         ],
     ),
     (
@@ -40,11 +33,9 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
         [
             ("Review", "inbox", "console:inbox", ""),
             ("Entries", "menu_book", "playbook.playbookentry", "status=active"),
-            ("Waiting changes", "rule", "playbook.playbookdelta", "status=pending"),
-            ("Conflicts", "call_split", "playbook.conflict", "state=open"),
             ("Revisions", "manage_history", "console:playbook", ""),
-            ("History", "history", "playbook.playbookchange", ""),
-            ("Playbooks", "book", "playbook.playbook", ""),
+            ("Changes", "history", "playbook.playbookchange", ""),
+            ("Proposals", "rule", "playbook.playbookdelta", ""),
         ],
     ),
     (
@@ -62,7 +53,6 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
         [
             ("Weekly", "calendar_view_week", "console:weekly", ""),
             ("Runs", "play_circle", "ace.acerun", ""),
-            ("Reflections", "psychology", "ace.reflection", ""),
             ("Model calls", "smart_toy", "inference.modelcall", ""),
         ],
     ),
@@ -71,7 +61,6 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
         [
             ("Jobs", "task", "jobs.job", ""),
             ("Schedules", "schedule", "console:schedules", ""),
-            ("Embedding model", "hub", "inference.activemodel", ""),
         ],
     ),
     (
@@ -94,47 +83,18 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
             ("Sign-ins", "login", "axes.accesslog", ""),
         ],
     ),
-    (
-        "Tables",
-        [
-            ("Heartbeats", "ecg_heart", "jobs.heartbeat", ""),
-            ("Memory changes", "edit_note", "memories.memorychange", ""),
-            ("File records", "draft", "memories.file", ""),
-            ("File links", "link", "memories.memoryfile", ""),
-            ("Memory vectors", "scatter_plot", "memories.memoryvector", ""),
-            ("Session records", "forum", "conversations.session", ""),
-            ("Messages", "chat", "conversations.message", ""),
-            ("Summaries", "short_text", "conversations.summary", ""),
-            ("Invocations", "quickreply", "conversations.invocation", ""),
-            ("Memory switches", "toggle_on", "conversations.memoryswitch", ""),
-            ("Agent runs", "smart_toy", "agents.agentrun", ""),
-            ("Agent tools", "build", "agents.agenttool", ""),
-            ("Agent memories", "badge", "conversations.agentmemory", ""),
-            ("Agent changes", "edit_note", "conversations.agentmemorychange", ""),
-            ("Message vectors", "scatter_plot", "conversations.messagevector", ""),
-            ("Summary vectors", "scatter_plot", "conversations.summaryvector", ""),
-            ("Supports", "handshake", "playbook.support", ""),
-            ("Exposures", "visibility", "playbook.exposure", ""),
-            ("Entry vectors", "scatter_plot", "playbook.entryvector", ""),
-            ("Corpora", "dataset", "search.corpus", ""),
-            ("Lexemes", "abc", "search.lexemestat", ""),
-            ("Idempotency keys", "repeat_one", "access.idempotencykey", ""),
-        ],
-    ),
 ]
 # Pages of the whole installation, for people who own all of it.
 OWNER_PAGES = {"console:schedules"}
-# These groups are collapsed until one of their pages is open.
-COLLAPSED_GROUPS = {"Installation", "Tables"}
+# This group is collapsed until one of its pages is open.
+COLLAPSED_GROUP = "Installation"
 
 
 # These lists open on the project that the console shows; the list leads to all projects.
 OF_SHOWN_PROJECT = {
     "memories.memory",
-    "memories.possibleduplicate",
     "playbook.playbookentry",
     "playbook.playbookdelta",
-    "playbook.conflict",
     "ace.acerun",
 }
 
@@ -161,7 +121,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
             if may_see(request, model)
         ]
         groups.append(
-            {"title": title, "collapsible": title in COLLAPSED_GROUPS, "items": items}
+            {"title": title, "collapsible": title == COLLAPSED_GROUP, "items": items}
         )
     return groups
 

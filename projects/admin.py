@@ -7,11 +7,10 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 
-from audit import admin as audit_admin
+from audit.admin import AuditedAdmin, history_panel
 from common.admin import panels
-from common.admin.actions import AdminAction
 from common.admin.filters import ProjectFilter, choice_filter
-from common.admin.model_admin import GlobalAdmin, RowsAdmin, caller_of
+from common.admin.model_admin import AdminAction, GlobalAdmin, RowsAdmin, caller_of
 from common.admin.panels import Panel, format_time, label_column, short_text
 from common.caller import Caller, Role
 from projects import lifecycle, members
@@ -26,14 +25,14 @@ class OrganizationAdmin(GlobalAdmin):
     search_fields = ["slug", "name"]
     fields = ["slug", "name_display", "id", "created_display"]
 
-    name_display = staticmethod(panels.column("name", short_text, ordering="name"))
-    created_display = staticmethod(
-        panels.column("created_at", format_time, title="created", ordering="created_at")
+    name_display = panels.column("name", short_text, ordering="name")
+    created_display = panels.column(
+        "created_at", format_time, title="created", ordering="created_at"
     )
 
 
 @admin.register(Project)
-class ProjectAdmin(RowsAdmin):
+class ProjectAdmin(AuditedAdmin):
     form = ProjectForm
     project_path = "pk"
     change_role = Role.OWNER
@@ -83,20 +82,16 @@ class ProjectAdmin(RowsAdmin):
         ),
     ]
 
-    name_display = staticmethod(
-        panels.column("name", lambda name: short_text(name, 60), ordering="name")
+    name_display = panels.column(
+        "name", lambda name: short_text(name, 60), ordering="name"
     )
-    about_display = staticmethod(
-        panels.column("description", lambda text: short_text(text, 80), title="about")
+    about_display = panels.column(
+        "description", lambda text: short_text(text, 80), title="about"
     )
-    description_display = staticmethod(
-        panels.column("description", panels.text_block, title="description")
-    )
-    organization_display = staticmethod(
-        panels.column("organization", short_text, title="organization")
-    )
-    created_display = staticmethod(
-        panels.column("created_at", format_time, title="created", ordering="created_at")
+    description_display = panels.column("description", panels.text_block)
+    organization_display = panels.column("organization", short_text)
+    created_display = panels.column(
+        "created_at", format_time, title="created", ordering="created_at"
     )
 
     def visible_to(self, caller: Caller) -> Any:
@@ -170,13 +165,9 @@ class ProjectAdmin(RowsAdmin):
 
     def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
         if row.delete_after:
-            return super().links(request, row)
+            return []
         url = f"{reverse('console:connect')}?project={row.pk}"
-        connect = {"label": "Connect a coding agent", "url": url}
-        return [connect, *super().links(request, row)]
-
-    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.history_panel(row.pk, caller_of(request))]
+        return [{"label": "Connect a coding agent", "url": url}]
 
 
 @admin.register(Membership)
@@ -222,8 +213,8 @@ class MembershipAdmin(RowsAdmin):
         )
     ]
 
-    created_display = staticmethod(
-        panels.column("created_at", format_time, title="since", ordering="created_at")
+    created_display = panels.column(
+        "created_at", format_time, title="since", ordering="created_at"
     )
 
     def visible_to(self, caller: Caller) -> Any:
@@ -237,4 +228,4 @@ class MembershipAdmin(RowsAdmin):
         return Role(membership.role).label
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.history_panel(row.project_id, caller_of(request))]
+        return [history_panel(row.project_id, caller_of(request))]

@@ -21,11 +21,10 @@ from projects import members
 from projects.models import Membership
 
 
-class AuditedAdmin(GlobalAdmin):
+class AccountAdmin(GlobalAdmin):
     """Accounts: Django saves them, and each change writes an audit row."""
 
     add_role = change_role = Role.OWNER
-    object_type = "account"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.may(request, Role.OWNER)
@@ -53,14 +52,14 @@ class AuditedAdmin(GlobalAdmin):
     def _record(self, request: HttpRequest, verb: str, row: Any) -> None:
         record(
             caller_of(request),
-            f"{self.object_type}.{verb}",
-            object_type=self.object_type,
+            f"account.{verb}",
+            object_type="account",
             object_id=row.pk,
             name=str(row),
         )
 
     def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.history_panel(row.pk, caller_of(request), self.object_type)]
+        return [audit_admin.history_panel(row.pk, caller_of(request), "account")]
 
 
 admin.site.unregister(User)
@@ -68,7 +67,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(User)
-class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg]  # unfold is untyped
+class UserAdmin(AccountAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg]  # unfold is untyped
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -104,11 +103,7 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg] 
     add_fieldsets = DjangoUserAdmin.add_fieldsets
     readonly_fields = ["last_login", "date_joined"]
 
-    last_login_display = staticmethod(
-        panels.column(
-            "last_login", format_time, title="last login", ordering="last_login"
-        )
-    )
+    last_login_display = panels.column("last_login", format_time, ordering="last_login")
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Allow memberships, which have no delete page, to be deleted with their account."""
@@ -131,11 +126,11 @@ class SignInAdmin(GlobalAdmin):
     search_fields = ["username", "ip_address__startswith"]
     search_help_text = "User name or address"
 
-    time_display = staticmethod(
-        panels.column("attempt_time", format_time, title="at", ordering="attempt_time")
+    time_display = panels.column(
+        "attempt_time", format_time, title="at", ordering="attempt_time"
     )
-    browser_display = staticmethod(
-        panels.column("user_agent", lambda text: short_text(text, 80), title="browser")
+    browser_display = panels.column(
+        "user_agent", lambda text: short_text(text, 80), title="browser"
     )
 
 

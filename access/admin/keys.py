@@ -12,20 +12,18 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from access import keys
-from access.models import ApiKey, IdempotencyKey
-from audit import admin as audit_admin
+from access.models import ApiKey
+from audit.admin import AuditedAdmin
 from common import errors
 from common.admin import panels
 from common.admin.action_forms import ActionForm
-from common.admin.actions import AdminAction
 from common.admin.filters import (
     ChoiceFilter,
-    ProjectFilter,
     choice_filter,
     exact_filter,
 )
-from common.admin.model_admin import RowsAdmin, caller_of
-from common.admin.panels import Panel, format_time, label_column, short_text
+from common.admin.model_admin import AdminAction, caller_of
+from common.admin.panels import format_time, label_column, short_text
 from common.caller import Caller, Role
 from common.text.plain_text import clip
 from projects.models import Project
@@ -140,7 +138,7 @@ class KeyForm(ActionForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(RowsAdmin):
+class ApiKeyAdmin(AuditedAdmin):
     form = KeyForm
     view_role = add_role = Role.OWNER
     list_select_related = ["account"]
@@ -204,7 +202,6 @@ class ApiKeyAdmin(RowsAdmin):
             is_possible=lambda key, caller: not (key.has_ended or key.replaced_by_id),
             text_label="The old one stays usable for",
             choices=tuple(OVERLAPS),
-            needs_text=True,
         ),
         AdminAction(
             "allow-attesting",
@@ -236,14 +233,12 @@ class ApiKeyAdmin(RowsAdmin):
     class Media:
         js = ["admin/copy.js"]
 
-    name_display = staticmethod(panels.column("name", short_text, ordering="name"))
-    expires_display = staticmethod(
-        panels.column("expires_at", format_time, title="expires", ordering="expires_at")
+    name_display = panels.column("name", short_text, ordering="name")
+    expires_display = panels.column(
+        "expires_at", format_time, title="expires", ordering="expires_at"
     )
-    used_display = staticmethod(
-        panels.column(
-            "last_used_at", format_time, title="last used", ordering="last_used_at"
-        )
+    used_display = panels.column(
+        "last_used_at", format_time, title="last used", ordering="last_used_at"
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -271,47 +266,3 @@ class ApiKeyAdmin(RowsAdmin):
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
         messages.warning(request, _secret_message(obj, form.secret))
-
-    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.history_panel(row.pk, caller_of(request))]
-
-
-@admin.register(IdempotencyKey)
-class IdempotencyKeyAdmin(RowsAdmin):
-    view_role = Role.OWNER
-    list_display = [
-        "key_display",
-        "actor_display",
-        "route",
-        "project_name",
-        "status",
-        "time_display",
-    ]
-    list_filter = [ProjectFilter, exact_filter("actor"), exact_filter("status")]
-    search_fields = ["key", "actor"]
-    search_help_text = "Key or actor"
-    fields = [
-        "key_display",
-        "actor_display",
-        "route",
-        "project_name",
-        "body_hash",
-        "status",
-        "answer_display",
-        "time_display",
-    ]
-
-    key_display = staticmethod(panels.column("key", short_text))
-    actor_display = staticmethod(panels.column("actor", short_text))
-    answer_display = staticmethod(panels.column("answer", panels.json_block))
-    time_display = staticmethod(
-        panels.column("created_at", format_time, title="at", ordering="id")
-    )
-
-    def visible_to(self, caller: Caller) -> Any:
-        """Return keys of projects that the caller owns; some keys have no project."""
-        rows = IdempotencyKey.objects.all()
-        if caller.everywhere == Role.OWNER:
-            return rows
-        owned = [pk for pk, role in caller.roles.items() if role == Role.OWNER]
-        return rows.filter(project_id__in=owned)

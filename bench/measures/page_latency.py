@@ -20,6 +20,7 @@ from django.db.models import Model
 from django.test import Client
 
 from access.models import ApiKey
+from agents.models import AgentRun
 from bench.fixtures import population, temp_project
 from bench.fixtures.large_fixture import (
     large_agents,
@@ -33,8 +34,9 @@ from bench.options import BenchmarkOptions
 from bench.report.progress_bar import ProgressBar
 from common.admin.model_admin import RowsAdmin
 from common.caller import Caller, Role
+from conversations.models import Session, Summary
 from memories.models import Memory
-from playbook.models import Playbook
+from playbook.models import Conflict, Playbook
 from projects.models import Project
 from tests.support import page_addresses
 from tests.support.page_addresses import PageAddress, PageSubjects
@@ -46,6 +48,8 @@ MAX_MS = 300  # the longest time allowed for a page
 SETTINGS = {"policy": "auto", "budgets": {"playbook_tokens": 1_000_000}}
 OWNER, SUPERUSER = "owner", "superuser"
 OK, FORBIDDEN = 200, 403
+# Models of which the console has a page of a row, and the admin has none.
+CONSOLE_MODELS = (Session, Summary, AgentRun, Conflict)
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -150,7 +154,8 @@ def _signed_in_client(account: User) -> Client:
 
 
 def page_subjects(project: Project, passages: Passages) -> PageSubjects:
-    rows = {model: _newest(model, project) for model in admin.site._registry}
+    models = [*admin.site._registry, *CONSOLE_MODELS]
+    rows = {model: _newest(model, project) for model in models}
     duplicates = Memory.objects.filter(project=project, is_duplicate=True)
     revision = Playbook.objects.get(project=project).revision
     return PageSubjects(
@@ -166,6 +171,9 @@ def _newest(model: type[Model], project: Project) -> Model | None:
 
     If the model has no project, return the newest of all its rows.
     """
+    if model in CONSOLE_MODELS:
+        own_rows = model._base_manager.filter(project_id=project.pk)
+        return own_rows.order_by("-pk").first()
     registered = admin.site._registry[model]
     owner = Caller(name=OWNER, roles={project.pk: Role.OWNER})
     if isinstance(registered, RowsAdmin):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from datetime import date, datetime, time
 from typing import Any
 
@@ -131,53 +130,18 @@ def choice_filter(
     )
 
 
-class PresenceFilter(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
-    """Filter by whether a column has a value; `presence_filter(...)` makes subclasses."""
-
-    lookup: str
-
-    def lookups(
-        self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
-    ) -> tuple[tuple[str, str], ...]:
-        return ("yes", "yes"), ("no", "no")
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any]
-    ) -> QuerySet[Any] | None:
-        is_null = {"yes": False, "no": True}.get(self.value() or "")
-        if is_null is None:
-            return None
-        return queryset.filter(**{f"{self.lookup}__isnull": is_null})
-
-
-def presence_filter(column: str, title: str) -> type[PresenceFilter]:
-    return type(
-        "ColumnPresenceFilter",
-        (PresenceFilter,),
-        {"title": title, "parameter_name": title, "lookup": column},
-    )
-
-
 class DaysFilter(RangeDateFilter):  # type: ignore[misc]  # unfold is untyped
     """Filter by a range of whole days, in the reader's time zone."""
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any]
     ) -> QuerySet[Any] | None:
-        start, end = day_bounds(self.used_parameters, self.parameter_name)
-        if start:
-            queryset = queryset.filter(**{f"{self.parameter_name}__gte": start})
-        if end:
-            queryset = queryset.filter(**{f"{self.parameter_name}__lte": end})
+        name, asked = self.parameter_name, self.used_parameters
+        if start := _moment_of(asked.get(f"{name}_from"), time.min):
+            queryset = queryset.filter(**{f"{name}__gte": start})
+        if end := _moment_of(asked.get(f"{name}_to"), time.max):
+            queryset = queryset.filter(**{f"{name}__lte": end})
         return queryset
-
-
-def day_bounds(
-    query: Mapping[str, Any], column: str
-) -> tuple[datetime | None, datetime | None]:
-    """Return the first and the last moment of the days in a query string."""
-    start = _moment_of(query.get(f"{column}_from"), time.min)
-    return start, _moment_of(query.get(f"{column}_to"), time.max)
 
 
 def _moment_of(day: Any, at: time) -> datetime | None:

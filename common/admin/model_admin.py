@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin, messages
@@ -18,36 +18,55 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from common import errors
-from common.admin.actions import AdminAction
 from common.admin.filters import ProjectFilter
-from common.admin.pages import PagesAdmin
 from common.admin.paginator import BoundedPaginator
 from common.admin.panels import Panel, short_text
 from common.caller import Caller, Role
 from common.text import plain_text
 
-MAX_ACTION_ROWS = 500  # rows that one list action works through
+MAX_TEXT = 500  # the most characters of the text of an action
+
+
+def _always(row: Any, caller: Caller) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class AdminAction:
+    """A button on the page of a row: call one function, `call(row, caller, text)`.
+
+    Its refusals become messages. `text` is the content of a field with the label
+    `text_label`, or one of the `choices`. Without a label, `text` is empty.
+    """
+
+    name: str
+    label: str
+    role: Role
+    call: Callable[[Any, Caller, str], object]
+    done_message: str
+    is_possible: Callable[[Any, Caller], bool] = _always
+    text_label: str = ""
+    choices: tuple[str, ...] = ()
+    is_final: bool = False
 
 
 class RowList(ChangeList):  # type: ignore[misc]  # unfold is untyped
     def get_results(self, request: HttpRequest) -> None:
-        """Set on each row of the page the name of its project and, after a search, its hit."""
+        """Set on each row of the page the name of its project."""
         super().get_results(request)
         # Otherwise the header would show an exact count, while the footer shows a bounded
         # count.
         self.full_result_count = self.result_count
-        hits = getattr(request, "hits", {})
         for row in self.result_list:
             self.model_admin.set_project_name(request, row)
-            row.hit = hits.get(row.pk)
 
 
-class RowsAdmin(PagesAdmin):
+class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     """A read-only list and page; `row_actions` are the changes that a person can make.
 
     `search_fields` are exact lookups, so that an index can be used. A row matches if one of
@@ -71,6 +90,7 @@ class RowsAdmin(PagesAdmin):
     save_on_top = False
     compressed_fields = True
     warn_unsaved_form = True
+    list_before_template = "admin/links.html"
     change_form_outer_before_template = "admin/row_actions.html"
     change_form_outer_after_template = "admin/panels.html"
 
@@ -93,19 +113,26 @@ class RowsAdmin(PagesAdmin):
             self.set_project_name(request, row)
         return row
 
+    def list_links(self, request: HttpRequest) -> list[dict[str, str]]:
+        """Return the links above the list."""
+        return []
+
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Say above the list which project it is filtered by, with a link to all of them."""
-        own: dict[str, Any] = {}
+        own: dict[str, Any] = {"links": self.list_links(request)}
         if ProjectFilter in self.list_filter and (asked := request.GET.get("project")):
             names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
             others = request.GET.copy()
             for name in ("project", "p"):
                 others.pop(name, None)
             shown = next((n for pk, n in names.items() if str(pk) == asked), "unknown")
-            own = {"list_project": shown, "all_projects": f"?{others.urlencode()}"}
-        return super().changelist_view(request, own | (extra_context or {}))
+            own |= {"list_project": shown, "all_projects": f"?{others.urlencode()}"}
+        response: HttpResponse = super().changelist_view(
+            request, own | (extra_context or {})
+        )
+        return response
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
         return RowList
@@ -173,10 +200,7 @@ class RowsAdmin(PagesAdmin):
         return self.may(request, self.add_role)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        # The page of a refused action has the action's address, so its form fields would be
-        # sent to the action.
-        is_refused = hasattr(request, "refused_texts")
-        return not is_refused and self.may(request, self.change_role, obj)
+        return self.may(request, self.change_role, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -203,78 +227,7 @@ class RowsAdmin(PagesAdmin):
     # Actions
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        own = {
-            action.name: (self._list_action(action), action.name, action.label)
-            for action in self.row_actions
-            if not action.needs_text and self.may(request, action.role)
-        }
-        return own | super().get_actions(request)
-
-    @staticmethod
-    def _list_action(action: AdminAction) -> Callable[..., None]:
-        def perform_all(
-            self: RowsAdmin, request: HttpRequest, rows: QuerySet[Any]
-        ) -> None:
-            done = sum(
-                self.perform(
-                    request,
-                    replace(action, call=action.call_in_list or action.call),
-                    row,
-                    "",
-                    seen=request.POST.get(f"seen-{row.pk}"),
-                )
-                for row in rows[:MAX_ACTION_ROWS]
-            )
-            if done:
-                messages.success(request, f"{done} {action.done_message}.")
-
-        return perform_all
-
-    def action_checkbox(self, obj: Any) -> SafeString:
-        return format_html(
-            '{}<input type="hidden" name="seen-{}" value="{}">',
-            super().action_checkbox(obj),
-            obj.pk,
-            self.row_version(obj),
-        )
-
-    def row_version(self, row: Any) -> str:
-        """Return a value that changes whenever the row changes: its version, if it has one."""
-        return str(getattr(row, "version", ""))
-
-    def perform(
-        self,
-        request: HttpRequest,
-        action: AdminAction,
-        row: Any,
-        text: str,
-        *,
-        seen: str | None = None,
-    ) -> bool:
-        """Perform an action; return whether it was done. A refusal becomes a message.
-
-        `seen` is the row's version that the page showed, or None if the page did not show
-        the row.
-        """
-        caller = caller_of(request)
-        if not self.may(request, action.role, row):
-            messages.error(
-                request,
-                f"{_short_name(row)}: the action needs the role {action.role.label}.",
-            )
-            return False
-        try:
-            if seen not in (None, self.row_version(row)):
-                raise errors.StaleVersion
-            if len(text) > action.max_length:
-                raise errors.Invalid(_too_long(text, action.max_length))
-            result = action.call(row, caller, text)
-        except errors.Refusal as refusal:
-            messages.error(request, f"{_short_name(row)}: {refusal.detail}")
-            return False
-        for note in getattr(result, "notes", ()):
-            messages.warning(request, format_html("{}: {}", _short_name(row), note))
-        return True
+        return {}
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_do"
@@ -291,48 +244,36 @@ class RowsAdmin(PagesAdmin):
             return self._get_obj_does_not_exist_redirect(  # type: ignore[no-any-return]  # unfold is untyped
                 request, self.opts, object_id
             )
-        text = plain_text.with_newlines(request.POST.get("text", ""))
-        text = plain_text.make_storable(text).strip()
-        seen = request.POST.get("seen")
-        if is_done := self.perform(request, action, row, text, seen=seen):
-            name = _short_name(row).rstrip(".!?:;, ")
-            messages.success(request, f"{name}: {action.done_message}.")
+        text = plain_text.make_storable(request.POST.get("text", "")).strip()
+        self._perform(request, action, row, text)
         is_there = self.get_object(request, unquote(object_id)) is not None
-        if is_there and not is_done:
-            return self._render_refused(request, object_id, {action.name: text})
         url = self.url_of(row, "change") if is_there else self.list_url
         return HttpResponseRedirect(url)
 
-    def _render_refused(
-        self, request: HttpRequest, object_id: str, texts: dict[str, str]
-    ) -> HttpResponse:
-        """Render the row's page with the refused action and its text."""
-        request.refused_texts = texts  # type: ignore[attr-defined]  # {action: its text}
-        request.method = "GET"  # the POST was for the action, not for the form fields
-        response: HttpResponse = self.change_view(request, object_id)
-        request.method = "POST"
-        return response
+    def _perform(
+        self, request: HttpRequest, action: AdminAction, row: Any, text: str
+    ) -> None:
+        name = plain_text.clip(str(row), 80).rstrip(".!?:;, ")
+        try:
+            if not self.may(request, action.role, row):
+                raise errors.Forbidden(f"It needs the role {action.role.label}.")
+            if len(text) > MAX_TEXT:
+                raise errors.Invalid(f"Shorten the text to {MAX_TEXT} characters.")
+            result = action.call(row, caller_of(request), text)
+        except errors.Refusal as refusal:
+            messages.error(request, f"{name}: {refusal.detail}")
+            return
+        for note in getattr(result, "notes", ()):
+            messages.warning(request, format_html("{}: {}", name, note))
+        messages.success(request, f"{name}: {action.done_message}.")
 
     def _action_offers(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
-        """For each action, return the data for the template; a refused action keeps its text."""
-        refused: dict[str, str] = getattr(request, "refused_texts", {})
+        """Return the data of the possible actions for the template."""
         return [
-            {
-                "action": action,
-                "url": self.url_of(row, "do", action.name),
-                "is_refused": action.name in refused,
-                # The template does not get the function, because a template would call it.
-                "has_initial_text": action.initial_text is not None,
-                "text": refused.get(action.name, action.initial_text_for(row)),
-            }
+            {"action": action, "url": self.url_of(row, "do", action.name)}
             for action in self.row_actions
             if self.may(request, action.role, row)
-            # A person's text stays on the page even if the row has changed and the action
-            # is not offered.
-            and (
-                action.is_possible(row, caller_of(request))
-                or (refused.get(action.name) and not action.choices)
-            )
+            and action.is_possible(row, caller_of(request))
         ]
 
     @property
@@ -344,6 +285,10 @@ class RowsAdmin(PagesAdmin):
         return reverse(name, args=[quote(row.pk), *more])
 
     # Pages
+
+    def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
+        """Return the links from the page of a row to pages of the console."""
+        return []
 
     def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         """Return the tables under the fields of a row."""
@@ -365,7 +310,6 @@ class RowsAdmin(PagesAdmin):
         if obj is not None:
             context |= {
                 "row_actions": self._action_offers(request, obj),
-                "row_version": self.row_version(obj),
                 "links": self.links(request, obj),
                 "panels": list(self.panels(request, obj)),
             }
@@ -392,7 +336,7 @@ class RowsAdmin(PagesAdmin):
             raise PermissionDenied
         context = {
             **self.admin_site.each_context(request),
-            "title": f"History of {_short_name(row)}",
+            "title": f"History of {plain_text.clip(str(row), 80)}",
             "panels": list(self.history_panels(request, row)),
             "object": row,
             "opts": self.opts,
@@ -427,11 +371,3 @@ class GlobalAdmin(RowsAdmin):
 def caller_of(request: HttpRequest) -> Caller:
     caller: Caller = request.caller  # type: ignore[attr-defined]  # the middleware's
     return caller
-
-
-def _too_long(text: str, most: int) -> str:
-    return f"The text has {len(text):,} characters; shorten it to {most:,}."
-
-
-def _short_name(row: Any) -> str:
-    return plain_text.clip(str(row), 80)

@@ -31,7 +31,6 @@ ROW_LIMIT = 50
 # A block with more characters than this may be higher than its box.
 SCROLL_CHARACTERS, SCROLL_LINES = 600, 15
 TAGS = {"same": "span", "removed": "del", "added": "ins"}
-MARK_LIMIT, MARK_CONTEXT = 2_000, 160  # characters of a quote, and on each side of it
 
 
 @dataclass(frozen=True)
@@ -79,24 +78,10 @@ def text_block(text: object, limit: int = PAGE_LIMIT) -> SafeString:
         return SafeString("")
     rest = len(full) - limit
     more = f"\n… {rest:,} more characters" if rest > 0 else ""
-    return pre_block(full[:limit], more)
+    return _block(full[:limit], more)
 
 
-def highlight(text: str, start: int, end: int) -> SafeString:
-    """Mark the part of a text from `start` to `end`; show some text around it."""
-    first, last = max(0, start - MARK_CONTEXT), min(len(text), end + MARK_CONTEXT)
-    stop = min(end, start + MARK_LIMIT)
-    return pre_block(
-        "… " if first else "",
-        drop_invisible(text[first:start]),
-        format_html("<mark>{}</mark>", drop_invisible(text[start:stop])),
-        " …" if stop < end else "",
-        drop_invisible(text[end:last]),
-        " …" if last < len(text) else "",
-    )
-
-
-def pre_block(*parts: str) -> SafeString:
+def _block(*parts: str) -> SafeString:
     """Join parts of a text into one block; a long block can be focused, because it scrolls."""
     html = format_html_join("", "{}", ((part,) for part in parts))
     scrolls = len(html) > SCROLL_CHARACTERS or html.count("\n") > SCROLL_LINES
@@ -158,7 +143,7 @@ def diff_block(parts: Iterable[DiffPart]) -> SafeString:
         )
         for part in parts
     )
-    return pre_block(format_html_join("", "<{}>{}</{}>", pieces))
+    return _block(format_html_join("", "<{}>{}</{}>", pieces))
 
 
 def change_block(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
@@ -194,7 +179,7 @@ def column(
     *,
     title: str = "",
     ordering: str | None = None,
-) -> Callable[[Any], Any]:
+) -> Any:
     """Make a computed column of one attribute: `column("content", short_text)`."""
 
     @admin.display(description=title or name.replace("_", " "), ordering=ordering)
@@ -202,4 +187,4 @@ def column(
         return render(getattr(row, name))
 
     display.__name__ = f"{name}_display"
-    return display
+    return staticmethod(display)

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.models import AgentRun
 from common.admin import panels
 from common.admin.panels import Panel, row_link, short_text
 from common.caller import Caller
-from console.list_urls import record
 from conversations.models import Invocation
 from memories.models import Memory
 from playbook.models import PlaybookEntry
@@ -103,12 +101,12 @@ def _panel(title: str, ids: Iterable[str], rows: dict[str, Any]) -> Panel:
 def _link(row: Any) -> SafeString | str:
     if row is None:
         return "gone, or not yours to see"
+    if isinstance(row, Invocation):
+        return short_text(row.summary or row.query)
     return row_link(row._meta.label_lower.replace(".", "_"), row.pk, _text(row))
 
 
 def _text(row: Any) -> str:
-    if isinstance(row, Invocation):
-        return row.summary or row.query
     return str(getattr(row, "title", "") or getattr(row, "content", "") or row)
 
 
@@ -123,9 +121,3 @@ def refusals_of(run: AgentRun) -> str:
         return ""
     counted = ", ".join(f"{count} for {why}" for why, count in sorted(refused.items()))
     return f"Not stored as facts: {counted}."
-
-
-def record_link(run: AgentRun) -> SafeString:
-    return format_html(
-        '<a class="am-button" href="{}">Record</a>', record("agents_agentrun", run.pk)
-    )

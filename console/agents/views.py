@@ -128,7 +128,6 @@ class RunPage(ProjectPage):
             may_write=self.may(Role.WRITER),
             action_form=form,
             refused=trace.refusals_of(run),
-            record=trace.record_link(run),
             panels=list(trace.memory_panels(run, self.caller)),
         )
 

@@ -45,7 +45,6 @@ class FilesPage(ProjectPage):
             opens=directory_url(self.project),
             file=f"{reverse('console:file')}?project={self.project.pk}",
             list=list_urls.admin_list("memories_file", self.project),
-            links=list_urls.admin_list("memories_memoryfile", self.project),
         )
 
 

@@ -39,32 +39,24 @@ class KeyFigure:
 
 def build(project: Project, caller: Caller) -> Iterable[KeyFigure]:
     yield _waiting_changes(project, caller)
-    yield _row_count(
-        "Open conflicts", Conflict, project, caller, "playbook_conflict", state="open"
-    )
-    yield _row_count(
-        "Possible duplicates",
-        PossibleDuplicate,
-        project,
-        caller,
-        "memories_possibleduplicate",
-        state="open",
-    )
-    yield _row_count("Failed jobs", Job, project, caller, "jobs_job", state="failed")
+    conflicts = _count(Conflict, project, caller, state="open")
+    url = list_urls.inbox_list(project, "conflicts")
+    yield KeyFigure("Open conflicts", conflicts, url)
+    duplicates = _count(PossibleDuplicate, project, caller, state="open")
+    url = list_urls.inbox_list(project, "duplicates")
+    yield KeyFigure("Possible duplicates", duplicates, url)
+    failed_jobs = _count(Job, project, caller, state="failed")
+    url = list_urls.admin_list("jobs_job", project, state="failed")
+    yield KeyFigure("Failed jobs", failed_jobs, url)
     yield _memory_count(project, caller)
     yield _playbook_tokens(project, caller)
     yield _due_entries(project, caller)
     yield _runs_this_week(project, caller)
 
 
-def _row_count(
-    title: str, model: Any, project: Project, caller: Caller, name: str, **where: Any
-) -> KeyFigure:
+def _count(model: Any, project: Project, caller: Caller, **where: Any) -> str:
     rows = model.objects.visible_to(caller).filter(project_id=project.pk, **where)
-    count = count_bounded(rows)
-    return KeyFigure(
-        title, format_count(count), list_urls.admin_list(name, project, **where)
-    )
+    return format_count(count_bounded(rows))
 
 
 def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:

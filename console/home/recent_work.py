@@ -16,7 +16,7 @@ from playbook.models import PlaybookDelta
 from projects.models import Project
 
 MAX_LISTED = 5
-DELTA, RUN, JOB = "playbook_playbookdelta", "ace_acerun", "jobs_job"
+RUN, JOB = "ace_acerun", "jobs_job"
 
 
 def build_panels(project: Project, caller: Caller) -> Iterable[Panel]:
@@ -35,7 +35,10 @@ def _waiting_panel(project: Project, caller: Caller) -> Panel:
         [
             [
                 format_time(delta.created_at),
-                row_link(DELTA, delta.pk, delta.operation),
+                list_urls.link(
+                    list_urls.inbox_page("inbox_card", delta),
+                    delta.operation,
+                ),
                 short_text(delta.content or delta.reason),
                 delta.risk,
                 delta.producer,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import functools
 import uuid
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,10 +11,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from common.admin import panels
 from common.admin.panels import Panel, row_link, time_tag
 from common.caller import Role
+from common.text import word_diff
 from console.playbook import revision_content
 from console.playbook.revision_forms import (
     PlacementForm,
@@ -22,12 +25,15 @@ from console.playbook.revision_forms import (
     revert_choices,
 )
 from console.project_page import ProjectPage
-from playbook.admin import change_text
-from playbook.admin.panel_tables import DELTA, ENTRY, RUN
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.reading import past_revisions, revision_diff
 from playbook.reading.revision_diff import EntryDifference
 from playbook.review.revert import RevertResult
+
+ENTRY, DELTA = "playbook_playbookentry", "playbook_playbookdelta"
+RUN = "ace_acerun"
+# Columns that every change sets.
+VERSION_COLUMNS = {"version", "updated_at"}
 
 
 class RevisionPage(ProjectPage):
@@ -99,8 +105,6 @@ class RevisionPage(ProjectPage):
             revision=revision,
             present=self.present,
             links=self.links(revision, to, section),
-            preview=f"{reverse('admin:playbook_playbook_preview')}"
-            f"?project={self.project.pk}",
             first_change=changes[0] if changes else None,
             at=time_tag(changes[0].changed_at) if changes else "",
             changes=[_changes_panel(changes)] if changes else [],
@@ -187,7 +191,7 @@ def _changes_panel(changes: list[PlaybookChange]) -> Panel:
                 row_link(
                     "playbook_playbookchange", one.pk, one.action, panels.SHORT_LIMIT
                 ),
-                change_text.describe_change(one.before, one.after),
+                _describe_change(one.before, one.after),
                 row_link(RUN, one.run_id, "a run", panels.SHORT_LIMIT)
                 or row_link(DELTA, one.delta_id, "a delta", panels.SHORT_LIMIT),
             ]
@@ -210,9 +214,39 @@ def _differences_panel(
                 row_link(ENTRY, one.entry_id, one.entry_label, panels.SHORT_LIMIT),
                 one.kind,
                 panels.diff_block(one.words) if "content" in one.columns else "",
-                change_text.other_columns(one),
+                _other_columns(one),
             ]
             for one in page
         ),
         empty="Nothing differs. Choose an earlier revision to see later changes.",
     )
+
+
+def _other_columns(one: EntryDifference) -> SafeString:
+    columns = {name: pair for name, pair in one.columns.items() if name != "content"}
+    if not columns or one.kind == "added":
+        return SafeString("")
+    before = {name: pair[0] for name, pair in columns.items()}
+    after = {name: pair[1] for name, pair in columns.items()}
+    return panels.change_block(before, after)
+
+
+def _describe_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> SafeString:
+    """Display the word diff of the text, then the other columns.
+
+    For a new entry, display only the text.
+    """
+    names = [
+        n for n in {**before, **after} if n != "content" and n not in VERSION_COLUMNS
+    ]
+    texts = [str(side.get("content") or "") for side in (before, after)]
+    words = (
+        panels.diff_block(word_diff.diff_words(*texts))
+        if any(texts)
+        else SafeString("")
+    )
+    if not names or (words and not before):
+        return words
+    old = {name: before[name] for name in names if name in before}
+    new = {name: after.get(name) for name in names}
+    return words + panels.change_block(old, new)

@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from common import errors
 from common.admin import panels
@@ -202,25 +201,11 @@ class SessionDetailPage(ProjectPage):
             ),
             section=section,
             tabs={name: self.url(show=name) for name in SECTIONS},
-            record=list_urls.record("conversations_session", self.session.pk),
-            hidden=self._hidden_link(),
+            hidden=self.session.last_seq - self.session.message_count,
             may_write=self.may(Role.WRITER),
             action_form=action_form,
             **content,
         )
-
-    def _hidden_link(self) -> SafeString | str:
-        """Link to the messages that an undo hid."""
-        count = self.session.last_seq - self.session.message_count
-        if not count:
-            return ""
-        url = list_urls.admin_list(
-            "conversations_message",
-            self.project,
-            session=self.session.pk,
-            hidden="yes",
-        )
-        return list_urls.link(url, f"{count:,} hidden")
 
     def transcript(self) -> dict[str, Any]:
         history = self._history()

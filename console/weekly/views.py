@@ -9,14 +9,13 @@ from django.utils.text import slugify
 
 from common.admin import panels
 from common.admin.panels import PANEL_LIMIT, Panel, row_link, short_text
-from console import weeks
+from console import list_urls, weeks
 from console.project_page import ProjectPage
 from console.weekly import week_markdown, week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 from console.weeks import Week
 
 ENTRY = "playbook_playbookentry"
-CONFLICT = "playbook_conflict"
 TITLES = {
     week_summary.NEW: ("New rules", "No rule became live."),
     week_summary.CHANGED: ("Changed rules", "No rule was changed."),
@@ -91,7 +90,10 @@ def build_panels(summary: WeekSummary) -> Iterable[Panel]:
         ["Conflict", "State", "Decided by"],
         (
             [
-                row_link(CONFLICT, one.pk, one.reason or "(no reason)", PANEL_LIMIT),
+                list_urls.link(
+                    list_urls.inbox_page("inbox_conflict", one),
+                    short_text(one.reason or "(no reason)", PANEL_LIMIT),
+                ),
                 one.state,
                 short_text(one.decided_by, panels.SHORT_LIMIT),
             ]

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from common.text.plain_text import clip
 from common.text.quote import visible_line
+from console.list_urls import inbox_page
 from console.weekly import week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 
@@ -44,7 +45,7 @@ def render_markdown(summary: WeekSummary, project: str, absolute: Absolute) -> s
     lines += _section(
         "Conflicts",
         (
-            f"- {_link(one.reason, 'playbook_conflict', one.pk, absolute)} "
+            f"- {_link(one.reason, absolute(inbox_page('inbox_conflict', one)))} "
             f"({escape_text(one.state)})"
             for one in summary.conflicts
         ),
@@ -75,10 +76,10 @@ def _contested_line(one: WeekLesson, absolute: Absolute) -> str:
 
 
 def _entry_line(one: WeekLesson, absolute: Absolute) -> str:
-    link = _link(one.label, "playbook_playbookentry", one.entry_id, absolute)
+    page = reverse("admin:playbook_playbookentry_change", args=[one.entry_id])
+    link = _link(one.label, absolute(page))
     return f"- **{link}** {escape_text(one.text)}"
 
 
-def _link(label: str, model: str, pk: object, absolute: Absolute) -> str:
-    url = absolute(reverse(f"admin:{model}_change", args=[pk]))
+def _link(label: str, url: str) -> str:
     return f"[{escape_text(label) or 'no words'}]({url})"

@@ -243,4 +243,6 @@ def _conflicts(project: Project, week: Week, caller: Caller) -> list[Conflict]:
     rows = Conflict.objects.visible_to(caller).filter(
         project=project, created_at__gte=week.start, created_at__lt=week.end
     )
-    return list(rows.only("pk", "reason", "state", "decided_by")[:MAX_CHANGES])
+    return list(
+        rows.only("pk", "project_id", "reason", "state", "decided_by")[:MAX_CHANGES]
+    )

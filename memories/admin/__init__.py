@@ -1,11 +1,11 @@
-"""The admin pages of memories.
+"""The lists of memories, files, tags and purges in the admin.
 
-Importing this package registers the pages. The package may import every other package of
+Importing this package registers them. The package may import every other package of
 `memories` but `views` and `serializers`.
 """
 
 from __future__ import annotations
 
-from memories.admin import files, memory, possible_duplicates, purges, tables, tags
+from memories.admin import files, memory, purges, tags
 
-__all__ = ["files", "memory", "possible_duplicates", "purges", "tables", "tags"]
+__all__ = ["files", "memory", "purges", "tags"]

@@ -1,5 +1,3 @@
-"""The admin of tags."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -8,24 +6,43 @@ from urllib.parse import quote
 from django.contrib import admin
 from django.http import HttpRequest
 
-from audit import admin as audit_admin
+from audit.admin import AuditedAdmin
 from common.admin import panels
-from common.admin.actions import AdminAction
+from common.admin.action_forms import ActionForm
 from common.admin.filters import ProjectFilter, exact_filter
-from common.admin.model_admin import RowsAdmin, caller_of
-from common.admin.panels import Panel, short_text
+from common.admin.model_admin import AdminAction, caller_of
+from common.admin.panels import column, short_text
 from common.caller import Role
 from common.text import comma_list
-from memories.admin.forms import TagForm
-from memories.admin.status import MEMORY
-from memories.models import (
-    Tag,
-)
+from memories.models import Tag
 from memories.store import tags
+from projects.models import Project
+
+
+class TagForm(ActionForm):
+    class Meta:
+        model = Tag
+        fields = ["project", "name", "description", "category"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "project" in self.fields:
+            rows = Project.objects.visible_to(self.caller)
+            able = [row.pk for row in rows if self.caller.may(Role.WRITER, row.pk)]
+            self.fields["project"].queryset = rows.filter(pk__in=able)  # type: ignore[attr-defined]  # a model choice
+
+    def apply(self) -> Tag:
+        data = dict(self.cleaned_data)
+        if self.instance._state.adding:
+            return tags.create(data.pop("project"), self.caller, **data)
+        changes = {name: data[name] for name in self.changed_data}
+        # Read the row again, because the form's instance already has the new name.
+        tag = Tag.objects.visible_to(self.caller).get(pk=self.instance.pk)
+        return tags.update(tag, self.caller, changes)
 
 
 @admin.register(Tag)
-class TagAdmin(RowsAdmin):
+class TagAdmin(AuditedAdmin):
     form = TagForm
     add_role = Role.WRITER
     change_role = Role.CURATOR
@@ -45,7 +62,6 @@ class TagAdmin(RowsAdmin):
             ),
             "merged",
             text_label="Name of the tag that stays",
-            needs_text=True,
         ),
         AdminAction(
             "delete",
@@ -57,12 +73,8 @@ class TagAdmin(RowsAdmin):
         ),
     ]
 
-    name_display = staticmethod(
-        panels.column("name", short_text, title="tag", ordering="name")
-    )
-    about = staticmethod(
-        panels.column("description", lambda text: short_text(text, 80), title="about")
-    )
+    name_display = column("name", short_text, title="tag", ordering="name")
+    about = column("description", lambda text: short_text(text, 80), title="about")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).with_usage_count(caller_of(request))
@@ -73,12 +85,6 @@ class TagAdmin(RowsAdmin):
 
     @admin.display(description="memories")
     def memories(self, tag: Any) -> Any:
-        where = f"project={tag.project_id}&tag={_quote(comma_list.join([tag.name]))}&state=current"
-        return panels.list_link(MEMORY, where, f"{tag.usage_count:,}")
-
-    def history_panels(self, request: HttpRequest, row: Any) -> list[Panel]:
-        return [audit_admin.history_panel(row.pk, caller_of(request))]
-
-
-def _quote(text: str) -> str:
-    return quote(text, safe="")
+        name = quote(comma_list.join([tag.name]), safe="")
+        where = f"project={tag.project_id}&tag={name}&state=current"
+        return panels.list_link("memories_memory", where, f"{tag.usage_count:,}")

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from access.models import ApiKey
 from common.caller import Caller
 from common.db import delete_in_batches, write
 from common.text import code_advice
-from memories.models import GivenUse, Memory, MemoryExposure, MemoryFile
+from memories.models import GivenUse, MemoryExposure, MemoryFile
 from projects.models import Project
 
 # Exposures older than this are not credited to a task.
@@ -44,15 +44,6 @@ class CreditedTask:
     calls: Collection[str] = ()
     paths: Collection[str] = ()
     result: str = ""
-
-
-@dataclass(frozen=True)
-class MemoryUse:
-    """How often agents got a memory, and how often a task used it."""
-
-    times_given: int
-    times_used: int
-    last_given_at: datetime | None
 
 
 def record(
@@ -159,16 +150,6 @@ def _uncredited_rows(rows: QuerySet[Any], task: CreditedTask) -> QuerySet[Any]:
         at__gt=task.at - CREDIT_WINDOW,
         at__lte=task.at,
     )
-
-
-def count_use(memory: Memory) -> MemoryUse:
-    rows = MemoryExposure.objects.filter(memory=memory)
-    found = rows.aggregate(
-        times_given=Count("pk"),
-        times_used=Count("pk", filter=~Q(used_as="")),
-        last_given_at=Max("at"),
-    )
-    return MemoryUse(**found)
 
 
 def delete_old() -> None:

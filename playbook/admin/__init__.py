@@ -1,24 +1,10 @@
-"""Admin pages of the playbook; importing this package registers them.
+"""The lists of entries, changes and proposals in the admin.
 
-May import everything in `playbook` but `views`.
+Importing this package registers them. May import everything in `playbook` but `views`.
 """
 
 from __future__ import annotations
 
-from playbook.admin import (
-    conflicts,
-    deltas,
-    entries,
-    history,
-    playbook_page,
-    related_tables,
-)
+from playbook.admin import changes, deltas, entries
 
-__all__ = [
-    "conflicts",
-    "deltas",
-    "entries",
-    "history",
-    "playbook_page",
-    "related_tables",
-]
+__all__ = ["changes", "deltas", "entries"]

@@ -1,18 +1,26 @@
+"""Entries as a list and as plain rows, which a curator edits."""
+
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from rest_framework import serializers
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
 
-from audit import admin as audit_admin
-from common import errors
+from audit.admin import AuditedAdmin
 from common.admin import panels
-from common.admin.actions import AdminAction
+from common.admin.action_forms import ActionForm
 from common.admin.filters import (
     ChoiceFilter,
     DaysFilter,
@@ -21,23 +29,25 @@ from common.admin.filters import (
     choice_filter,
     exact_filter,
 )
-from common.admin.model_admin import RowsAdmin, caller_of
-from common.admin.panels import Panel, format_time, label_column, row_link, short_text
-from common.caller import Caller, Role
-from memories.admin.memory import in_order
-from playbook.admin import entry_panels, entry_search
-from playbook.admin.forms import EntryForm
-from playbook.admin.panel_tables import DELTA, ENTRY, MEMORY, delta_rows, history_panel
-from playbook.entries import freshness
-from playbook.models import (
-    PlaybookChange,
-    PlaybookDelta,
-    PlaybookEntry,
+from common.admin.model_admin import AdminAction, caller_of
+from common.admin.names_field import NamesField
+from common.admin.panels import (
+    column,
+    format_time,
+    label_column,
+    short_text,
+    text_block,
 )
+from common.caller import Caller, Role
+from playbook.conflicts.contradiction import Contradiction
+from playbook.entries import freshness
+from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
+from playbook.reading import entry_list
 from playbook.review import verification
-from search.columns import search_columns_of
+from playbook.serializers.entries import AppliesToField
+from projects.models import Project
 
 STATUSES = {
     "active": "success",
@@ -47,16 +57,96 @@ STATUSES = {
 }
 
 
-class FreshnessFilter(ChoiceFilter):
-    title = "freshness"
-    parameter_name = "freshness"
-    options = tuple((name, name) for name in freshness.FRESHNESS)
+class EntryForm(ActionForm):
+    """An entry in a person's words.
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        selected = next((n for n in freshness.FRESHNESS if n == self.value()), None)
-        if selected is None:
-            return queryset.none() if self.value() else queryset
-        return freshness.filter_rows(queryset, selected, caller_of(request))
+    `apply` returns the delta of the change.
+    """
+
+    self_guarded: ClassVar[frozenset[str]] = frozenset(
+        ["content", "condition", "action", "tags", "applies_to", "reason"]
+    )
+    project = forms.ModelChoiceField(
+        queryset=Project.objects.none(), widget=UnfoldAdminSelectWidget
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    tags = NamesField()
+    applies_to = NamesField()
+    reason = forms.CharField(
+        required=False,
+        max_length=1000,
+        help_text="Kept in the history.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+    class Meta:
+        model = PlaybookEntry
+        fields = [
+            "content",
+            "category",
+            "condition",
+            "action",
+            "priority",
+            "pinned",
+            "locked",
+            "review_after",
+        ]
+        widgets = {
+            "content": UnfoldAdminTextareaWidget({"rows": 4}),
+            "condition": UnfoldAdminTextareaWidget({"rows": 2}),
+            "action": UnfoldAdminTextareaWidget({"rows": 2}),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["tags"] = self.instance.tags
+        self.initial["applies_to"] = self.instance.applies_to
+        self.initial["version"] = self.instance.version
+        if not self.instance._state.adding:
+            del self.fields["project"]
+            return
+        rows = Project.objects.visible_to(self.caller)
+        allowed = [row.pk for row in rows if self.caller.may(Role.CURATOR, row.pk)]
+        self.fields["project"].queryset = rows.filter(pk__in=allowed)  # type: ignore[attr-defined]  # a model choice
+
+    def clean_applies_to(self) -> list[str]:
+        try:
+            values: list[str] = AppliesToField().run_validation(
+                self.cleaned_data["applies_to"]
+            )
+        except serializers.ValidationError as error:
+            raise forms.ValidationError([str(each) for each in error.detail]) from error
+        return values
+
+    def apply(self) -> PlaybookDelta:
+        data = self.cleaned_data
+        changes = {
+            name: data[name]
+            for name in self.changed_data
+            if name in person_edits.EDITABLE_COLUMNS
+        }
+        if self.instance._state.adding:
+            project = data["project"]
+            person_edits.refuse_unknown_category(project, changes)
+            proposal = person_edits.addition(
+                changes, self.caller, reason=data["reason"]
+            )
+            return _submit(project, proposal, self.caller)
+        entry = entry_list.get(self.instance.pk, self.caller, Role.CURATOR)
+        person_edits.refuse_unknown_category(entry.project, changes)
+        proposal = person_edits.change(
+            entry, changes, self.caller, reason=data["reason"], version=data["version"]
+        )
+        return _submit(entry.project, proposal, self.caller)
+
+
+def _submit(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
+    """Submit the change; one that contradicts an entry waits in a conflict."""
+    try:
+        return person_edits.submit_edit(project, proposal, caller)
+    except Contradiction as refusal:
+        assert refusal.delta
+        return refusal.delta
 
 
 def _remove(entry: PlaybookEntry, caller: Caller, text: str) -> PlaybookDelta:
@@ -77,8 +167,20 @@ def _restore(entry: PlaybookEntry, caller: Caller, text: str) -> PlaybookDelta:
     return person_edits.submit_edit(entry.project, proposal, caller)
 
 
+class FreshnessFilter(ChoiceFilter):
+    title = "freshness"
+    parameter_name = "freshness"
+    options = tuple((name, name) for name in freshness.FRESHNESS)
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        selected = next((n for n in freshness.FRESHNESS if n == self.value()), None)
+        if selected is None:
+            return queryset.none() if self.value() else queryset
+        return freshness.filter_rows(queryset, selected, caller_of(request))
+
+
 @admin.register(PlaybookEntry)
-class PlaybookEntryAdmin(RowsAdmin):
+class PlaybookEntryAdmin(AuditedAdmin):
     form = EntryForm
     add_role = change_role = Role.CURATOR
     list_display = [
@@ -101,40 +203,25 @@ class PlaybookEntryAdmin(RowsAdmin):
         FreshnessFilter,
         ("updated_at", DaysFilter),
     ]
-    search_fields = ["content"]
-    search_help_text = "Search by words and meaning, or a label"
-    readonly_fields = [
-        "label",
-        "content_display",
-        "condition_display",
-        "action_display",
-        "project_name",
-        "tags_display",
-        "applies_to_display",
-        "aliases",
-        "status_display",
-        "votes",
-        "confidence_display",
-        "author_kind",
-        "superseded_by",
+    search_fields = ["label", "id", "content__icontains"]
+    search_help_text = "A label, or a part of the text"
+    texts = ["content", "condition", "action", "tags", "applies_to"]
+    place = ["priority", "pinned", "locked", "review_after"]
+    status_fields = ["status_display", "votes", "confidence", "author_kind"]
+    record = [
         "id",
+        "aliases",
+        "superseded_by_id",
         "created_at",
         "created_by",
         "updated_at",
         "verified_display",
     ]
-    add_fieldsets = [
-        (None, {"fields": ["project", "content", "category", "condition", "action"]}),
-        (
-            "Place",
-            {
-                "fields": [
-                    *("tags", "applies_to", "priority"),
-                    *("pinned", "locked", "review_after"),
-                ]
-            },
-        ),
-        ("Record", {"fields": ["reason"]}),
+    readonly_fields = [
+        "label",
+        *(f"{name}_display" for name in texts),
+        "project_name",
+        *(*status_fields, *record),
     ]
     row_actions = [
         AdminAction(
@@ -171,75 +258,31 @@ class PlaybookEntryAdmin(RowsAdmin):
         ),
     ]
 
-    content_display = staticmethod(
-        panels.column("content", panels.text_block, title="content")
-    )
-    condition_display = staticmethod(
-        panels.column("condition", panels.text_block, title="condition")
-    )
-    action_display = staticmethod(
-        panels.column("action", panels.text_block, title="action")
-    )
-    tags_display = staticmethod(panels.column("tags", panels.tag_list, title="tags"))
-    applies_to_display = staticmethod(
-        panels.column("applies_to", panels.tag_list, title="applies to")
-    )
-    verified_display = staticmethod(
-        panels.column(
-            "verified_at", format_time, title="confirmed", ordering="verified_at"
-        )
+    content_display = column("content", text_block)
+    condition_display = column("condition", text_block)
+    action_display = column("action", text_block)
+    tags_display = column("tags", panels.tag_list)
+    applies_to_display = column("applies_to", panels.tag_list)
+    verified_display = column(
+        "verified_at", format_time, title="confirmed", ordering="verified_at"
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).light()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        text, *others = self.texts
         if obj is None:
-            return self.add_fieldsets
+            words = ["project", text, "category", *others]
+            return [(None, {"fields": [*words, *self.place, "reason"]})]
         edits = self.has_change_permission(request, obj)
-        text_fields = ["content", "condition", "action", "tags", "applies_to"]
-        texts = text_fields if edits else [f"{name}_display" for name in text_fields]
+        texts = self.texts if edits else [f"{name}_display" for name in self.texts]
         edit_fields = ["reason", "version"] if edits else []
         return [
             (None, {"fields": ["label", *texts, "category", *edit_fields]}),
-            (
-                "Status",
-                {
-                    "fields": [
-                        "status_display",
-                        "votes",
-                        "confidence_display",
-                        "author_kind",
-                    ]
-                },
-            ),
-            (
-                "Place",
-                {
-                    "fields": [
-                        "project_name",
-                        "priority",
-                        "pinned",
-                        "locked",
-                        "review_after",
-                    ]
-                },
-            ),
-            (
-                "Record",
-                {
-                    "fields": [
-                        "id",
-                        "aliases",
-                        "superseded_by",
-                        "created_at",
-                        "created_by",
-                        "updated_at",
-                        "verified_display",
-                    ],
-                    "classes": ["tab"],
-                },
-            ),
+            ("Status", {"fields": self.status_fields}),
+            ("Place", {"fields": ["project_name", *self.place]}),
+            ("Record", {"fields": self.record, "classes": ["tab"]}),
         ]
 
     def response_add(
@@ -249,20 +292,6 @@ class PlaybookEntryAdmin(RowsAdmin):
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         return _redirect_to_result(request, obj)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: Any, search_term: str
-    ) -> tuple[Any, bool]:
-        if not search_term.strip():
-            return queryset, False
-        try:
-            ids = entry_search.search_everywhere(
-                search_term, queryset, request.GET, caller_of(request)
-            )
-        except errors.Refusal as refusal:
-            messages.warning(request, refusal.detail)
-            return queryset.none(), False
-        return in_order(queryset, ids), False
 
     @admin.display(description="rule")
     def text(self, entry: PlaybookEntry) -> SafeString:
@@ -276,58 +305,17 @@ class PlaybookEntryAdmin(RowsAdmin):
     def votes(self, entry: PlaybookEntry) -> str:
         return f"{entry.helpful} / {entry.harmful} / {entry.neutral}"
 
-    @admin.display(description="confidence")
-    def confidence_display(self, entry: PlaybookEntry) -> str:
-        return f"{entry.confidence:.2f}"
-
-    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        caller = caller_of(request)
-        yield entry_panels.files_panel(row, caller)
-        yield self._supports(row)
-        yield entry_panels.exposures_panel(row, caller)
-        yield entry_panels.blame_panel(row, caller)
-        deltas = PlaybookDelta.objects.visible_to(caller).filter(entry=row)
-        yield panels.table(
-            "Proposed and decided",
-            ["When", "What", "Text", "Producer", "Status"],
-            delta_rows(deltas[: panels.ROW_LIMIT + 1]),
-        )
-        changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
-        yield history_panel(changes, most=10)
-
-    def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        caller = caller_of(request)
-        changes = PlaybookChange.objects.visible_to(caller).filter(entry_id=row.pk)
-        yield history_panel(changes, most=200)
-        yield audit_admin.history_panel(row.pk, caller)
-
-    @staticmethod
-    def _supports(entry: PlaybookEntry) -> Panel:
-        supports = entry.supports.select_related("memory").defer(
-            *search_columns_of("memory")
-        )
-        return panels.table(
-            "Supporting memories",
-            ["Memory", "Type", "Since"],
-            (
-                [
-                    row_link(MEMORY, support.memory_id, support.memory),
-                    support.memory.get_memory_type_display(),
-                    format_time(support.created_at),
-                ]
-                for support in supports[: panels.ROW_LIMIT + 1]
-            ),
-            empty="None.",
-        )
+    def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
+        query = {"project": row.project_id, "entry_label": row.label}
+        url = reverse("admin:playbook_playbookchange_changelist")
+        return [{"label": "Its changes", "url": f"{url}?{urlencode(query)}"}]
 
 
 def _redirect_to_result(request: HttpRequest, delta: PlaybookDelta) -> HttpResponse:
-    """Redirect to the entry, to the delta if the change waits, or to its conflict."""
+    """Redirect to the entry, or to the card of the change if the change waits."""
     if delta.status in PlaybookDelta.IN_FORCE:
         messages.success(request, "The playbook was changed.")
-        return redirect(f"admin:{ENTRY}_change", delta.entry_id)
+        return redirect("admin:playbook_playbookentry_change", delta.entry_id)
     messages.warning(request, f"The change is {delta.status}. {delta.review_note}")
-    if conflict := delta.conflicts.filter(state="open").first():
-        page = reverse("console:inbox_conflict", args=[conflict.pk])
-        return redirect(f"{page}?project={delta.project_id}")
-    return redirect(f"admin:{DELTA}_change", delta.pk)
+    card = reverse("console:inbox_card", args=[delta.pk])
+    return redirect(f"{card}?project={delta.project_id}")

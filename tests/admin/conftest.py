@@ -7,25 +7,23 @@ import uuid
 import pytest
 from axes.models import AccessAttempt, AccessLog
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from access.models import ApiKey, IdempotencyKey
+from access.models import ApiKey
 from ace.models import AceRun, Reflection
 from agents.models import AgentRun, AgentTool
 from audit.models import AuditEvent
 from common.caller import Role
-from context.models import DigestConfig
 from conversations.models import (
     AgentMemory,
     AgentMemoryChange,
     Invocation,
-    MemorySwitch,
     Message,
-    MessageVector,
     Session,
     Summary,
-    SummaryVector,
 )
 from conversations.search_index import search_columns as session_indexing
 from inference.models import ActiveModel, ModelCall
@@ -35,7 +33,6 @@ from memories.models import (
     Memory,
     MemoryChange,
     MemoryFile,
-    MemoryVector,
     PossibleDuplicate,
     Purge,
     Tag,
@@ -45,7 +42,6 @@ from playbook.entries import entry_index as entry_indexing
 from playbook.history import revision
 from playbook.models import (
     Conflict,
-    EntryVector,
     Exposure,
     Playbook,
     PlaybookChange,
@@ -54,7 +50,6 @@ from playbook.models import (
     Support,
 )
 from projects.models import Membership
-from search.models import Corpus, LexemeStat
 
 MARK = "zebrafinch"  # in every text of Alice's, and nowhere else
 SCRIPT = f'{MARK}<script>alert(1)</script>"><img src=x onerror=alert(2)>{{{{7*7}}}}'
@@ -98,6 +93,12 @@ def signed_in(account):
     client.force_login(account, "django.contrib.auth.backends.ModelBackend")
     client.account = account
     return client
+
+
+def queries_of(browser, address):
+    with CaptureQueriesContext(connection) as captured:
+        assert browser.get(address).status_code == 200
+    return [query["sql"] for query in captured]
 
 
 @pytest.fixture
@@ -176,16 +177,13 @@ def an_entry(project):
 
 
 def agent_rows(project, session):
-    """An invocation, a switch, a run, a tool and a secret."""
+    """An invocation, a run and a tool."""
     texts = dict.fromkeys(("query", "summary", "result"), HOSTILE)
     step = {"thought": HOSTILE, "action": SCRIPT, "arguments": TREE}
     call = step | {"observation": HOSTILE}
     return [
         Invocation.objects.create(
             session=session, project_id=project.pk, seq=1, **texts
-        ),
-        MemorySwitch.objects.create(
-            project=project, user_id=cut(255), is_enabled=False
         ),
         AgentRun.objects.create(
             project=project,
@@ -274,14 +272,11 @@ def session_rows(project):
     ]
     saved(message, {"parts": parts, "text": HOSTILE})
     pair = {"user_id": cut(255), "agent_id": cut(255)}
-    vector = {"project_id": project.pk, "model": cut(100), "embedding": [0.5] * 8}
     return [
         session,
         summary,
         message,
         *agent_rows(project, session),
-        MessageVector.objects.create(message=message, **vector),
-        SummaryVector.objects.create(summary=summary, **vector),
         AgentMemory.objects.create(
             project=project,
             profile=HOSTILE,
@@ -381,9 +376,6 @@ def world(project, a_memory, an_entry):
         idempotency_key="k",
         review_note=cut(1000),
     )
-    corpus = Corpus.objects.create(
-        project_id=project.pk, name="memories", documents=2, counted_at=NOW()
-    )
     sign_in = {
         "username": cut(150),
         "ip_address": "10.0.0.1",
@@ -400,14 +392,10 @@ def world(project, a_memory, an_entry):
         entry,
         run,
         delta,
-        corpus,
         key,
         root,
         project,
         project.organization,
-        MemoryVector.objects.create(
-            memory=memory, project_id=project.pk, model=cut(100), embedding=[0.5] * 8
-        ),
         MemoryChange.objects.create(
             memory_id=memory.pk,
             project_id=project.pk,
@@ -457,9 +445,6 @@ def world(project, a_memory, an_entry):
             project=project, left=entry, right=elder, reason=cut(500)
         ),
         Support.objects.create(entry=entry, memory=memory),
-        EntryVector.objects.create(
-            entry=entry, project_id=project.pk, model=cut(100), embedding=[0.5] * 8
-        ),
         Exposure.objects.create(
             project=project, entry=entry, run_id=run.pk, agent_id=cut(255)
         ),
@@ -490,13 +475,6 @@ def world(project, a_memory, an_entry):
             outcome="failed",
             error=cut(500),
         ),
-        DigestConfig.objects.create(
-            project=project,
-            agent_id=cut(255),
-            config={"structured": {"fact_keys": [cut(255)]}},
-            updated_by=cut(200),
-        ),
-        LexemeStat.objects.create(corpus=corpus, lexeme=cut(2000), df=2),
         Job.objects.create(
             kind=MARK,
             project_id=project.pk,
@@ -518,14 +496,6 @@ def world(project, a_memory, an_entry):
             detail=TREE,
             agent_id=cut(255),
         ),
-        IdempotencyKey.objects.create(
-            actor=cut(200),
-            route=cut(200),
-            project_id=project.pk,
-            key=cut(255),
-            body_hash="0" * 64,
-            answer=TREE,
-        ),
         Membership.objects.create(project=project, account=root, role=Role.VIEWER),
         AccessAttempt.objects.create(
             **sign_in, get_data=SCRIPT, post_data=SCRIPT, failures_since_start=3
@@ -533,3 +503,48 @@ def world(project, a_memory, an_entry):
         AccessLog.objects.create(**sign_in),
     ]
     return {type(row): row for row in rows}
+
+
+@pytest.fixture
+def many(project, a_memory, an_entry):
+    """Make ten further rows of everything that grows."""
+
+    def make_row(number):
+        memory, entry = a_memory(tags=[f"t{number}"]), an_entry(f"general-{number:05}")
+        run = AceRun.objects.create(
+            project=project, agent_id="a", actor="a", memory=memory, request={}
+        )
+        Reflection.objects.create(
+            run=run,
+            project=project,
+            outcome="success",
+            outcome_source="test",
+            outcome_confidence=1,
+        )
+        PlaybookDelta.objects.create(
+            project=project,
+            operation="update",
+            entry=entry,
+            producer="rule",
+            proposed_by="a",
+            idempotency_key=str(number),
+        )
+        PlaybookChange.objects.create(
+            project_id=project.pk,
+            revision=100 + number,
+            operation="add",
+            action="add",
+            entry_id=entry.pk,
+            entry_label=entry.label,
+            actor="a",
+            changed_at=NOW(),
+        )
+        File.objects.create(project=project, file_path=f"src/{number}.py")
+        Tag.objects.create(project=project, name=f"t{number}")
+        Job.objects.create(kind="embed", project_id=project.pk)
+        AuditEvent.objects.create(verb="v", actor="a", project_id=project.pk)
+        key, _ = ApiKey.new(name=f"key {number}")
+        key.save()
+        key.projects.set([project])
+
+    return lambda: [make_row(number) for number in range(10)]

@@ -19,25 +19,16 @@ OWN = {"admin:logout", "admin:password_change", "admin:projects_project_add"}
 # Models of which a viewer sees no page at all.
 CLOSED_MODELS = (
     "access_apikey",
-    "access_idempotencykey",
     "audit_auditevent",
     "auth_user",
     "axes_accessattempt",
     "axes_accesslog",
-    "inference_activemodel",
-    "jobs_heartbeat",
     "memories_purge",
     "projects_membership",
     "projects_organization",
 )
 CLOSED_PAGES = {
-    "admin:context_digestconfig_add",
-    "admin:memories_memory_compact",
-    "admin:memories_memory_compaction",
-    "admin:memories_memory_promote",
-    "admin:memories_memory_purge",
     "admin:memories_tag_add",
-    "admin:playbook_playbook_import",
     "admin:playbook_playbookentry_add",
     "console:schedules",
 }

@@ -105,7 +105,7 @@ def hostile_rows(world, deltas, a_memory):
         "lists": [*routes.lists()],
         "rows": [*routes.of_rows(world, world[User])],
         "before": [*routes.before_the_login()],
-        "beside": [*routes.beside_rows(world, project)],
+        "beside": [*routes.beside_rows(world)],
     }
 
 

@@ -115,7 +115,6 @@ def test_everything_in_the_inbox_is_done_without_shortcuts(
         "console:playbook",
         "console:files",
         "admin:memories_memory_changelist",
-        "admin:playbook_playbook_preview",
     ],
 )
 def test_tab_leads_through_a_page_and_out_of_it(alices, open_page, name):

@@ -1,4 +1,4 @@
-"""A run is reverted, a key is created and used, a job is watched to its end."""
+"""A revision is reverted, a key is created and used, a job is watched to its end."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from common.caller import Role
 from jobs.models import Job
 from playbook.models import PlaybookEntry
 from projects.models import Membership
-from tests.admin.test_playbook import TEXT, add, reword
 from tests.browser.people import LONG, PASSWORD, signed_in
-from tests.console.test_run_page import TASK
+from tests.console.conftest import TEXT, add
+from tests.playbook.conftest import reword
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
+
+
+TASK = {"agent_id": "coder", "goal": LONG, "result": LONG, "outcome": "success"}
 
 
 @pytest.fixture
@@ -36,23 +39,6 @@ def entry(alices, alice):
     entry = add(alices, alice)
     reword(entry, alice, TEXT.replace("north", "south"))
     return entry
-
-
-def test_a_run_is_reverted(alices, alice, open_page):
-    run = runs.complete(alices, TASK, alice)
-    page = signed_in(open_page())
-    page.open(reverse("admin:ace_acerun_change", args=[run.pk]))
-    assert "active" in page.page.inner_text("section:has(h2:text('Results'))")
-
-    page.page.click("summary:has-text('Revert its changes')")
-    page.page.fill(".am-ask input[name=text]", "a bad task")
-    page.page.click(".am-ask button")
-
-    page.page.wait_for_selector("text=its changes to the playbook were reverted")
-    results = page.page.inner_text("section:has(h2:text('Results'))")
-    assert "reverted" in results
-    assert PlaybookEntry.objects.get().status == "deleted"
-    assert page.complaints == []
 
 
 def test_the_slider_goes_back_and_an_edit_is_reverted(entry, open_page):
@@ -138,7 +124,7 @@ def serious(page):
 def test_the_pages_fit_the_window_whatever_the_text(
     entry, alice, open_page, width, scheme
 ):
-    run = runs.complete(entry.project, {**TASK, "goal": LONG, "result": LONG}, alice)
+    run = runs.complete(entry.project, TASK, alice)
     Job.objects.create(kind="k", project_id=entry.project_id, total=9, error=LONG)
     PlaybookEntry.objects.filter(pk=entry.pk).update(content=LONG)
     page = signed_in(open_page(width, scheme))

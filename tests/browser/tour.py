@@ -133,12 +133,6 @@ def after_revisions(walk):
     assert of_the_warehouse().exists()
 
 
-def preview(walk):
-    task = {"task": "Mail a customer the invoice of an order", "token_budget": 200}
-    walk.go("admin:playbook_playbook_preview", **task)
-    walk.sees("gotchas-")
-
-
 def search(walk):
     asked = {"query": "why is the stock below zero?", "mode": "hybrid", "explain": "on"}
     walk.go("console:search", **asked)
@@ -155,15 +149,8 @@ def files(walk):
 def a_run(walk):
     run = AceRun.objects.filter(request__goal__startswith="Write the returns").get()
     walk.go("admin:ace_acerun_change", run.pk)
-    walk.sees("Phases", "Results", "Revert its changes")
-    walk.page.locator("section:has(h2:text('Phases'))").scroll_into_view_if_needed()
-    walk.page.mouse.wheel(0, 420)
-
-
-def digest(walk):
-    asked = {"query": "returns and the stock", "agent_id": "coder-7"}
-    walk.go("admin:context_digestconfig_preview", **asked)
-    walk.sees("Memory digest:")
+    walk.sees("Write the returns", "Good. Always name the warehouse in the stock log")
+    walk.page.locator("text=Found").first.scroll_into_view_if_needed()
 
 
 def jobs(walk):
@@ -220,11 +207,9 @@ STEPS = [
     ("Quarantine", "quarantine", quarantine, after_quarantine),
     ("Applied automatically", "automatic", automatic, after_automatic),
     ("Revisions: the playbook as it was", "revisions", revisions, after_revisions),
-    ("Preview for a task", "preview", preview, do_nothing),
     ("Search", "search", search, do_nothing),
     ("Files", "file", files, do_nothing),
     ("Runs", "run", a_run, do_nothing),
-    ("Preview a digest", "digest", digest, do_nothing),
     ("Jobs", "", jobs, do_nothing),
     ("Keys", "key", key, do_nothing),
     ("Audit", "", audit, do_nothing),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ace import run as runs
+from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.proposals import person_edits
 from tests.admin.conftest import (  # noqa: F401 -- fixtures
     _plain_static_files,
     a_memory,
@@ -14,3 +17,30 @@ from tests.admin.conftest import (  # noqa: F401 -- fixtures
     world,
 )
 from tests.playbook.conftest import learned, write  # noqa: F401 -- fixtures
+
+TEXT = "Moor at the north berth, as src/berths.py says."
+
+
+def add(project, caller, content=TEXT):
+    wanted = {"content": content, "category": "gotchas"}
+    delta = person_edits.submit_edit(
+        project, person_edits.addition(wanted, caller, reason=""), caller
+    )
+    return PlaybookEntry.objects.get(pk=delta.entry_id)
+
+
+def newest_change():
+    return PlaybookChange.objects.first()
+
+
+def a_run(project, alice, entry):
+    task = {
+        "agent_id": "coder",
+        "goal": "Moor the boat",
+        "result": f"Moored it as [{entry.label}] says.",
+        "feedback": "All 14 tests passed.",
+        "feedback_source": "test",
+        "outcome": "success",
+        "cited_entry_ids": [entry.label],
+    }
+    return runs.complete(project, task, alice)

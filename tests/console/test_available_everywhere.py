@@ -1,4 +1,4 @@
-"""REST, console and admin give the same answer for every proposal, as the table has it."""
+"""REST and console give the same answer for every proposal, as the table has it."""
 
 from __future__ import annotations
 
@@ -137,36 +137,3 @@ class TestConsole:
 
             assert answer.status_code == refusal.status, (action, delta.status)
         assert not PlaybookDelta.objects.exclude(version=1).exists()
-
-
-class TestAdmin:
-    def test_a_page_has_a_button_for_each_action(
-        self, browser_of, project, role, deltas, expected
-    ):
-        """Merging is done in the console, and so is every release."""
-        browser = browser_of(role)
-        for delta in deltas:
-            url = reverse("admin:playbook_playbookdelta_change", args=[delta.pk])
-            page = browser.get(url).content.decode()
-            buttons = set(re.findall(r"/do/([a-z]+)/", page))
-            wanted = expected(delta) - {"merge"}
-            if delta.risk == "quarantine":
-                wanted -= {"accept", "edit", "redo"}
-
-            assert buttons == wanted, (delta.status, delta.risk, delta.operation)
-            assert reverse("console:inbox_card", args=[delta.pk]) in page
-
-    def test_a_list_accepts_only_low_risk(self, browser_of, project, role, deltas):
-        browser = browser_of(role)
-        pending = [d for d in deltas if d.status == "pending" and d.operation == "add"]
-        browser.post(
-            reverse("admin:playbook_playbookdelta_changelist"),
-            {"action": "accept", "_selected_action": [d.pk for d in pending]},
-        )
-
-        accepted = set(
-            PlaybookDelta.objects.filter(status="accepted").values_list(
-                "risk", flat=True
-            )
-        )
-        assert accepted == ({"low"} if role >= Role.CURATOR else set())

@@ -8,7 +8,8 @@ from django.urls import reverse
 
 from common.caller import Role
 from playbook.models import PlaybookChange, PlaybookDelta
-from tests.admin.test_playbook import add, newest_change, reword
+from tests.console.conftest import add, newest_change
+from tests.playbook.conftest import reword
 
 pytestmark = pytest.mark.django_db
 

@@ -36,8 +36,7 @@ from playbook.models import (
     PlaybookEntry,
 )
 from projects.models import Project
-from tests.admin.conftest import MARK, NOW, signed_in
-from tests.admin.test_lists import queries_of
+from tests.admin.conftest import MARK, NOW, queries_of, signed_in
 
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the

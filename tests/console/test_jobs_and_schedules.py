@@ -16,8 +16,8 @@ from jobs import tasks
 from jobs.models import Heartbeat, Job
 from memories.store import write
 from memories.store.drafts import Draft
-from tests.admin.test_actions import do
-from tests.admin.test_lists import queries_of
+from tests.admin.conftest import queries_of
+from tests.admin.test_rows import do
 
 pytestmark = pytest.mark.django_db
 
@@ -50,12 +50,11 @@ class TestTheList:
         assert "3 of 10" in html
         assert "admin/jobs.js" in html
 
-    def test_a_failed_one_is_retried_or_discarded_from_there(self, curator, project):
+    def test_a_failed_one_is_retried_or_discarded(self, curator, project):
         jobs = [a_job(project, "failed") for _ in range(2)]
 
         for job, action in zip(jobs, ("retry", "discard"), strict=True):
-            curator.post(LIST, {"action": action, "_selected_action": [str(job.pk)]})
-            job.refresh_from_db()
+            do(curator, job, action)
 
         assert [job.state for job in jobs] == ["waiting", "discarded"]
 

@@ -9,10 +9,10 @@ from django.urls import reverse
 from common.caller import Role
 from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
-from tests.admin.conftest import HOSTILE
-from tests.admin.test_lists import queries_of
-from tests.admin.test_playbook import TEXT, a_run, add, newest_change, reword
+from tests.admin.conftest import HOSTILE, queries_of
+from tests.console.conftest import TEXT, a_run, add, newest_change
 from tests.console.test_entry_placement import place
+from tests.playbook.conftest import reword
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,7 @@ from memories.models import Memory
 from memories.serializers.search import SearchRequest
 from memories.store import files, write
 from memories.store.drafts import Draft, FileRef
-from tests.admin.conftest import MARK
-from tests.admin.test_lists import queries_of
+from tests.admin.conftest import MARK, queries_of
 
 pytestmark = pytest.mark.django_db
 SEARCH = reverse("console:search")

@@ -406,7 +406,7 @@ class TestChanges:
 
         assert "no summarizer" in html
 
-    def test_an_undo_hides_and_the_page_links_to_what_is_hidden(
+    def test_an_undo_hides_and_the_page_counts_what_is_hidden(
         self, owner, project, a_session
     ):
         session = a_session(10)
@@ -417,11 +417,6 @@ class TestChanges:
         html = html_of(owner, page_of(session), project)
         assert "3 hidden" in html
         assert "Step 9" not in html
-        hidden = owner.get(
-            reverse("admin:conversations_message_changelist"),
-            {"session": session.pk, "hidden": "yes"},
-        )
-        assert hidden.context["cl"].result_count == 3
 
     def test_a_redaction_needs_a_reason_and_is_audited(self, owner, project, a_session):
         session = a_session(3)

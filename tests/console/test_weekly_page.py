@@ -25,9 +25,9 @@ from playbook.models import (
 )
 from playbook.proposals import person_edits
 from playbook.review import decide
-from tests.admin.conftest import HOSTILE, MARK
-from tests.admin.test_lists import queries_of
-from tests.admin.test_playbook import TEXT, add, reword
+from tests.admin.conftest import HOSTILE, MARK, queries_of
+from tests.console.conftest import TEXT, add
+from tests.playbook.conftest import reword
 
 pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the

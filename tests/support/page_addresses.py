@@ -98,16 +98,6 @@ QUERIES: dict[str, Callable[[PageSubjects], list[AddressQuery]]] = {
         {"user": subjects.session.user_id, "agent": subjects.session.agent_id},
     ],
     "admin:search": lambda subjects: [{"s": subjects.word}],
-    "admin:playbook_playbook_preview": lambda subjects: [
-        {},
-        _project_query(subjects, "task"),
-    ],
-    "admin:context_digestconfig_preview": lambda subjects: [
-        {},
-        _project_query(subjects, "query"),
-    ],
-    "admin:memories_memory_compact": lambda subjects: [_memory_query(subjects)],
-    "admin:memories_memory_promote": lambda subjects: [_memory_query(subjects)],
 }
 
 
@@ -136,14 +126,6 @@ def _session_queries(subjects: PageSubjects) -> list[AddressQuery]:
         {"show": "summaries"} | summary,
         {"show": "context"},
     ]
-
-
-def _project_query(subjects: PageSubjects, name: str) -> AddressQuery:
-    return {"project": str(subjects.memory.project_id), name: subjects.word}
-
-
-def _memory_query(subjects: PageSubjects) -> AddressQuery:
-    return {"memories": str(subjects.memory.pk)}
 
 
 def route_names() -> set[str]:
