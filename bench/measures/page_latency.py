@@ -154,7 +154,7 @@ def _signed_in_client(account: User) -> Client:
 
 
 def page_subjects(project: Project, passages: Passages) -> PageSubjects:
-    models = [*admin.site._registry, *CONSOLE_MODELS]
+    models: list[type[Model]] = [*admin.site._registry, *CONSOLE_MODELS]
     rows = {model: _newest(model, project) for model in models}
     duplicates = Memory.objects.filter(project=project, is_duplicate=True)
     revision = Playbook.objects.get(project=project).revision

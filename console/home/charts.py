@@ -38,30 +38,29 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with one or more series.
+    """A chart with one or more series, drawn as bars; shares, in percent, as lines.
 
-    `labels` name the positions on the axis. Each series has one point for each label. With a
-    `unit` the numbers are shares.
+    `labels` name the weeks. Each series has one point for each week.
     """
 
     title: str
-    axis_title: str
     labels: Sequence[str]
     series: Sequence[Series]
     note: str = ""
-    note_url: str = ""
     empty: str = "Nothing to draw yet."
-    kind: str = "bar"
-    unit: str = ""
-    axis_max: float | None = None  # with None, the axis ends at the largest number
+    is_share: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing: only counts of 0, or no share. A share of 0 % says something."""
         values = [point.value for each in self.series for point in each.points]
-        if self.unit:
+        if self.is_share:
             return all(value is None for value in values)
         return not any(values)
+
+    @property
+    def kind(self) -> str:
+        return "line" if self.is_share else "bar"
 
     @property
     def rows(self) -> list[tuple[str, list[Point]]]:
@@ -75,7 +74,7 @@ class Chart:
         return json.dumps(
             {
                 "labels": list(self.labels),
-                "datasets": [_dataset(series, self.kind) for series in self.series],
+                "datasets": [_dataset(one, self.is_share) for one in self.series],
             }
         )
 
@@ -86,9 +85,13 @@ class Chart:
         They are needed because the theme's own options do not stack the series and do
         not name them.
         """
-        stacked = self.kind == "bar"
+        stacked = not self.is_share
         ticks = {"color": AXIS_COLOUR}
-        title = {"display": bool(self.unit), "text": self.unit, "color": AXIS_COLOUR}
+        title = {
+            "display": self.is_share,
+            "text": "% successful",
+            "color": AXIS_COLOUR,
+        }
         y_axis = {"beginAtZero": True, "stacked": stacked, "title": title}
         return json.dumps(
             {
@@ -114,7 +117,7 @@ class Chart:
                     },
                     "y": {
                         **y_axis,
-                        "max": self.axis_max,
+                        "max": 100 if self.is_share else None,
                         "grid": {"color": AXIS_COLOUR},
                         "ticks": {**ticks, "precision": 0, "maxTicksLimit": 6},
                     },
@@ -123,14 +126,14 @@ class Chart:
         )
 
 
-def _dataset(series: Series, kind: str) -> dict[str, Any]:
+def _dataset(series: Series, is_share: bool) -> dict[str, Any]:
     return {
         "label": series.name,
         "data": [point.value for point in series.points],
         "backgroundColor": series.colour,
         "borderColor": series.colour,
         "maxBarThickness": 28,
-        "borderWidth": 2 if kind == "line" else 0,
+        "borderWidth": 2 if is_share else 0,
         "pointRadius": 3,
         "spanGaps": True,
     }

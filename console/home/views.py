@@ -7,14 +7,11 @@ from common.admin.panels import Panel
 from common.caller import Caller, Role
 from console import week_figures, weeks
 from console.home import (
-    acceptance_rate,
     first_steps,
     flagged_entries,
     key_figures,
-    memory_growth,
-    playbook_growth,
     recent_work,
-    success_rate,
+    week_charts,
 )
 from console.home.owner_panels import OWNER_PANELS
 from console.project_page import ProjectPage
@@ -35,15 +32,7 @@ class HomePage(ProjectPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         scope = self.project, self.caller
-        charts = [
-            module.chart(*scope)
-            for module in (
-                memory_growth,
-                playbook_growth,
-                success_rate,
-                acceptance_rate,
-            )
-        ]
+        charts = week_charts.build(*scope)
         is_new = all(chart.is_empty for chart in charts)
         panels = [
             *flagged_entries.build_panels(*scope),

@@ -16,14 +16,7 @@ from ace.models import AceRun, Reflection
 from common.caller import Role
 from common.ids import lowest_id_at, uuid7
 from console import weeks
-from console.home import (
-    acceptance_rate,
-    charts,
-    flagged_entries,
-    memory_growth,
-    playbook_growth,
-    success_rate,
-)
+from console.home import charts, flagged_entries, week_charts
 from mcp_server.models import HookCount, Push
 from memories.models import File, Memory, Tag
 from playbook.models import (
@@ -176,7 +169,6 @@ class TestThePage:
         links = [card.url for card in answer.context["figures"]]
         for chart in answer.context["charts"]:
             links += [p.url for one in chart.series for p in one.points if p.url]
-            links += [chart.note_url] if chart.note_url else []
 
         assert len(links) > 8
         for link in links:
@@ -363,7 +355,7 @@ class TestMemoriesStored:
                 created_at=weeks.last_weeks(2)[0].start + timedelta(days=2)
             )
 
-        counts = series(memory_growth.chart(project, alice))
+        counts = series(week_charts.memories_stored(project, alice))
 
         assert counts["Decision"][-2:] == [0, 1]
         assert counts["Warning"][-2:] == [2, 0]
@@ -382,49 +374,45 @@ class TestMemoriesStored:
             duplicate_of=first,
         )
 
-        assert "20 % (1 of 5)" in memory_growth.chart(project, alice).note
+        assert "20 % (1 of 5)" in week_charts.memories_stored(project, alice).note
 
     def test_a_number_leads_to_as_many_rows(self, owner, project, alice, a_memory):
         a_memory(memory_type="decision")
         a_memory(memory_type="warning")
 
-        chart = memory_growth.chart(project, alice)
+        chart = week_charts.memories_stored(project, alice)
 
         [point] = [one.points[-1] for one in chart.series if one.name == "Decision"]
         assert owner.get(point.url).context["cl"].result_count == point.value == 1
 
     def test_only_the_newest_are_counted(self, project, alice, a_memory, monkeypatch):
-        monkeypatch.setattr(memory_growth, "MAX_MEMORIES", 2)
+        monkeypatch.setattr(week_charts, "MAX_MEMORIES", 2)
         for _ in range(5):
             a_memory()
 
-        chart = memory_growth.chart(project, alice)
+        chart = week_charts.memories_stored(project, alice)
 
         assert sum(counts[-1] for counts in series(chart).values()) == 3
         assert "newest 2" in chart.note
 
 
 class TestGrowth:
-    def test_each_group_of_runs_has_its_additions_and_removals(
-        self, project, alice, monkeypatch
-    ):
-        monkeypatch.setattr(playbook_growth, "RUNS_PER_GROUP", 2)
-        first, *rest = [a_run(project) for _ in range(3)]
-        a_change(project, first, "add")
-        a_change(project, rest[0], "add")
-        a_change(project, rest[1], "add")
-        a_change(project, rest[1], "delete")
-        a_change(project, rest[1], "update")
+    def test_entries_added_and_removed_are_counted_by_week(self, owner, project, alice):
+        run = a_run(project)
+        for operation in ("add", "add", "delete", "update"):
+            a_change(project, run, operation)
 
-        chart = playbook_growth.chart(project, alice)
+        chart = week_charts.playbook_growth(project, alice)
 
-        assert series(chart) == {"Added": [1, 2], "Removed": [0, -1]}
-        assert chart.note == "+1.3 entries per 2 runs"
+        counts = {name: values[-2:] for name, values in series(chart).items()}
+        assert counts == {"Added": [0, 2], "Removed": [0, 1]}
+        link = chart.series[0].points[-1].url
+        assert owner.get(link).context["cl"].result_count == 2
 
-    def test_charlies_runs_do_not_count(self, other_project, project, alice):
+    def test_charlies_changes_do_not_count(self, other_project, project, alice):
         a_change(other_project, a_run(other_project), "add")
 
-        assert playbook_growth.chart(project, alice).is_empty
+        assert week_charts.playbook_growth(project, alice).is_empty
 
 
 class TestSuccess:
@@ -437,7 +425,7 @@ class TestSuccess:
         for outcome in ("success", "partial", "unknown"):
             a_run(project, outcome)
 
-        chart = success_rate.chart(project, alice)
+        chart = week_charts.success(project, alice)
 
         assert series(chart)["With entries"][-1] == 75
         assert series(chart)["Without"][-1] == 50
@@ -447,16 +435,16 @@ class TestSuccess:
         wanted = a_run(project, given=an_entry("gotchas-1"))
         a_run(project)
 
-        [given, none] = success_rate.chart(project, alice).series
+        [given, none] = week_charts.success(project, alice).series
 
         assert list(owner.get(given.points[-1].url).context["cl"].queryset) == [wanted]
         assert owner.get(none.points[-1].url).context["cl"].result_count == 1
 
     def test_that_every_known_task_failed_is_a_number(self, project, alice):
-        assert success_rate.chart(project, alice).is_empty
+        assert week_charts.success(project, alice).is_empty
         a_run(project, "failure")
 
-        chart = success_rate.chart(project, alice)
+        chart = week_charts.success(project, alice)
 
         assert not chart.is_empty
         assert "Without: 0 % (0 of 1)" in chart.note
@@ -470,10 +458,10 @@ class TestAcceptance:
         a_delta(project, status="applied", operation="vote")
         a_delta(project, status="applied", producer="model")
 
-        chart = acceptance_rate.chart(project, alice)
+        chart = week_charts.decisions(project, alice)
 
-        assert series(chart)["Rejected"] == [2, 0, 0]
-        assert series(chart)["Applied"] == [0, 1, 0]
+        assert series(chart)["Rejected"][-1] == 2
+        assert series(chart)["Applied"][-1] == 1
         assert "rule 50 % (2 of 4)" in chart.note
 
     def test_a_number_leads_to_the_proposals(self, owner, project, alice):
@@ -482,11 +470,11 @@ class TestAcceptance:
 
         [rejected] = [
             one
-            for one in acceptance_rate.chart(project, alice).series
+            for one in week_charts.decisions(project, alice).series
             if one.name == "Rejected"
         ]
 
-        rows = owner.get(rejected.points[0].url).context["cl"].queryset
+        rows = owner.get(rejected.points[-1].url).context["cl"].queryset
         assert list(rows) == [wanted]
 
 
@@ -556,9 +544,7 @@ class TestAFigure:
 
     def test_a_table_has_a_row_for_each_label(self):
         points = [charts.Point(1, url="/x"), charts.Point(None)]
-        chart = charts.Chart(
-            "T", "Week", ["a", "b"], [charts.Series("s", "#000", points)]
-        )
+        chart = charts.Chart("T", ["a", "b"], [charts.Series("s", "#000", points)])
 
         assert [(label, [p.label for p in row]) for label, row in chart.rows] == [
             ("a", ["1"]),
