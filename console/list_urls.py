@@ -1,4 +1,4 @@
-"""URLs of the admin's lists and of the inbox.
+"""URLs of the admin's lists, of the inbox and of files.
 
 Every number on a page links to the rows that it counts.
 """
@@ -36,6 +36,12 @@ def inbox_page(name: str, row: PlaybookDelta | Conflict) -> str:
     """Return the URL of the page `inbox_card` or `inbox_conflict` of a row."""
     page = reverse(f"console:{name}", args=[row.pk])
     return f"{page}?{urlencode({'project': row.project_id})}"
+
+
+def file_page(project: Project, path: str) -> str:
+    """Return the URL of a file's page."""
+    query = urlencode({"project": project.pk, "path": path})
+    return f"{reverse('console:file')}?{query}"
 
 
 def link(url: str, label: object) -> SafeString:

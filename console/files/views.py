@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,9 +12,9 @@ from django.utils.safestring import SafeString
 from common import errors
 from common.admin import panels
 from common.admin.panels import PANEL_LIMIT, Panel, short_text
-from common.text import comma_list, plain_text
+from common.text import comma_list
 from console import list_urls
-from console.files import directory_tree, graph_branches, radial_layout
+from console.files import directory_tree
 from console.project_page import ProjectPage
 from context import file_graph
 from context.file_graph import FileGraph
@@ -49,10 +48,7 @@ class FilesPage(ProjectPage):
 
 
 class FilePage(ProjectPage):
-    """The memories, entries and files that are linked to the file of `?path=`.
-
-    The page shows them as a drawing and as tables.
-    """
+    """The memories, entries and files that are linked to the file of `?path=`."""
 
     title = "File"
     template = "console/files/file.html"
@@ -64,13 +60,10 @@ class FilePage(ProjectPage):
             graph = file_graph.build(self.project, path, self.caller)
         except errors.NotFound:
             return self.show_missing(path)
-        branches = graph_branches.build(graph, self.project)
+        is_linked = any((graph.memories, graph.entries, graph.related, graph.tags))
         return self.show(
             graph=graph,
-            drawing=radial_layout.arrange(branches),
-            is_known=bool(branches),
-            name=plain_text.clip(PurePosixPath(path).name or path, 30),
-            panels=list(self.tables(graph)),
+            panels=list(self.tables(graph)) if is_linked else [],
             holder=directory_url(self.project, path.rpartition("/")[0]),
             record=reverse("admin:memories_file_change", args=[graph.file.pk]),
         )
@@ -160,5 +153,4 @@ def directory_url(project: Any, path: str = "") -> str:
 
 
 def file_link(project: Any, path: str) -> SafeString:
-    url = graph_branches.file_url(project, path)
-    return format_html('<a class="am-link" href="{}">{}</a>', url, short_text(path))
+    return list_urls.link(list_urls.file_page(project, path), short_text(path))

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from common.admin import panels
 from common.admin.panels import Panel, short_text
-from console.files import graph_branches
+from console import list_urls
 from console.project_page import ProjectPage
 from console.search.search_form import SearchForm
 from memories.models import Memory
@@ -75,7 +75,7 @@ def hit_row(hit: MemoryHit, project: Project) -> HitRow:
         hit.snippet_field,
         f"{hit.score:.3f}",
         [f"{name} #{one.rank} {one.score:.3f}" for name, one in hit.lanes.items()],
-        [(path, graph_branches.file_url(project, path)) for path in paths],
+        [(path, list_urls.file_page(project, path)) for path in paths],
     )
 
 

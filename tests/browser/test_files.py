@@ -1,8 +1,6 @@
-"""The files and the graph of one: by keyboard, within the window, without scripts."""
+"""The tree of files and the page of one: by keyboard, within the window, without scripts."""
 
 from __future__ import annotations
-
-import itertools
 
 import pytest
 from django.urls import reverse
@@ -34,7 +32,7 @@ def linked_file(project, alice, alices):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_the_keyboard_leads_through_the_tree_and_the_graph(
+def test_the_keyboard_leads_through_the_tree_to_a_file(
     linked_file, open_page, width, scheme
 ):
     page = signed_in(open_page(width, scheme))
@@ -46,25 +44,11 @@ def test_the_keyboard_leads_through_the_tree_and_the_graph(
         assert page.width_beyond_the_window() <= 0
     assert serious(page) == []
     page.page.locator(".fi-path", has_text="feed.py").press("Enter")
-    page.page.wait_for_selector(".fi-graph svg")
+    page.page.wait_for_selector("h2:has-text('Related files')")
     assert page.width_beyond_the_window() <= 0
     assert serious(page) == []
-    page.page.locator(".fi-leaf.fi-file").first.press("Enter")
+    page.page.locator("a", has_text="berth_").first.press("Enter")
     page.page.wait_for_selector("h2:has-text('berth_')")
 
     assert page.complaints == []
     assert page.strangers == []
-
-
-def test_no_two_labels_of_the_graph_overlap(linked_file, open_page):
-    page = signed_in(open_page(scripts=False))
-    page.open(f"{reverse('console:file')}?path=src/tides/feed.py")
-
-    places = [
-        one.get_attribute("transform")
-        for one in page.page.locator(".fi-leaf > g").all()
-    ]
-    turns = sorted(float(place[7 : place.index(")")]) for place in places)
-    assert len(turns) > 20
-    # At this radius a letter of 14 units is 3.4 degrees high.
-    assert min(b - a for a, b in itertools.pairwise(turns)) > 3.4

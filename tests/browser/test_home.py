@@ -50,5 +50,5 @@ def test_without_scripts_the_tables_tell_the_numbers(busy, open_page):
     assert not page.page.is_visible("canvas.chart")
     page.page.locator("summary", has_text="As a table").first.click()
     page.page.locator("th[scope=row]:visible").first.wait_for()
-    page.page.click("text=Waiting changes >> nth=0")
-    page.page.wait_for_selector("#result_list")
+    page.page.click(".am-card:has-text('Waiting changes')")
+    page.page.wait_for_selector(".in-card")

@@ -143,7 +143,7 @@ def files(walk):
     walk.go("console:files")
     walk.sees("shop/")
     walk.go("console:file", path="shop/stock.py")
-    walk.page.locator(".fi-graph svg").scroll_into_view_if_needed()
+    walk.sees("Related files")
 
 
 def a_run(walk):
