@@ -92,7 +92,6 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     warn_unsaved_form = True
     list_before_template = "admin/links.html"
     change_form_outer_before_template = "admin/row_actions.html"
-    change_form_outer_after_template = "admin/panels.html"
 
     # Rows
 
@@ -290,10 +289,6 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         """Return the links from the page of a row to pages of the console."""
         return []
 
-    def panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
-        """Return the tables under the fields of a row."""
-        return ()
-
     def history_panels(self, request: HttpRequest, row: Any) -> Iterable[Panel]:
         """Return the tables of a row's history page."""
         return ()
@@ -311,7 +306,6 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
             context |= {
                 "row_actions": self._action_offers(request, obj),
                 "links": self.links(request, obj),
-                "panels": list(self.panels(request, obj)),
             }
         # After saving, the person sees the new row before creating another one.
         context |= {"show_save_and_add_another": False, "show_save_and_continue": False}

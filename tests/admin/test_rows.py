@@ -132,6 +132,31 @@ class TestEditingAMemory:
         assert "A text from yesterday" in response.content.decode()
         assert memory.content == "Berths are counted from the north"
 
+    @pytest.mark.parametrize("ending", ["\n", "\r\n", "\n ", "\r"])
+    def test_line_breaks_of_the_browser_are_no_change(self, curator, memory, ending):
+        content = f"Count the berths{ending}{ending}Counted from the north{ending}"
+        Memory.objects.filter(pk=memory.pk).update(content=content)
+        sent = sent_by_a_browser(content)
+
+        curator.post(page(memory), form_of(memory, content=sent, title="Berths"))
+
+        memory.refresh_from_db()
+        assert (memory.title, memory.content) == ("Berths", content)
+
+    def test_it_stores_line_breaks_as_the_api_does(self, curator, memory):
+        typed = sent_by_a_browser("Count the berths\n\nCounted from the south")
+
+        curator.post(page(memory), form_of(memory, content=typed))
+
+        memory.refresh_from_db()
+        assert memory.content == "Count the berths\n\nCounted from the south"
+
+    def test_it_shows_that_a_text_is_too_short(self, curator, memory):
+        response = curator.post(page(memory), form_of(memory, content="short"))
+
+        assert response.status_code == 200
+        assert "at least 10 characters" in response.content.decode()
+
     def test_a_deleted_one_is_read_but_not_edited(self, curator, memory):
         assert 'name="_save"' in curator.get(page(memory)).content.decode()
         do(curator, memory, "delete", "untrue")
@@ -364,6 +389,21 @@ class TestProjects:
         assert project.settings in ({}, {"dedup": {}})
         assert project.options.policy == "assisted"
 
+    def test_an_unchanged_setting_is_not_sent(self, owner, project):
+        settings = '{"search": {"language": "german"}}'
+        owner.post(
+            page(project), self.fields(settings=settings, version=project.version)
+        )
+        project.refresh_from_db()
+        Job.objects.filter(kind="reindex").update(state="cancelled")
+
+        same = self.fields(settings=settings, version=project.version)
+        owner.post(page(project), same | {"description": "All about ships"})
+
+        project.refresh_from_db()
+        assert project.description == "All about ships"
+        assert Job.objects.get(kind="reindex").state == "cancelled"
+
     def test_it_shows_what_is_wrong_with_a_setting(self, owner, project):
         wrong = self.fields(settings='{"policy": "zebra"}', version=project.version)
 
@@ -412,6 +452,15 @@ class TestMembers:
         ).content.decode()
 
         assert "No active account" in html
+
+    def test_it_adds_nobody_to_another_project(self, charlies, project):
+        made = {"project": project.pk, "username": "charlie", "role": Role.OWNER.value}
+
+        charlies.post(reverse("admin:projects_membership_add"), made)
+
+        assert not Membership.objects.filter(
+            project=project, account=charlies.account
+        ).exists()
 
 
 @pytest.mark.django_db
