@@ -8,7 +8,6 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.functional import cached_property
 
 from ace.rules import task as tasks
-from ace.rules.path_lookups import LookupOutcome
 from ace.rules.task import Task
 from common.caller import Caller
 from common.ids import uuid7
@@ -340,67 +339,6 @@ class TaskCommand(models.Model):
 
     def __str__(self) -> str:
         return visible_line(f"{self.outcome}: {self.text}")
-
-
-class TaskInstructions(models.Model):
-    """The lines of a file of instructions, such as CLAUDE.md, that a run read or changed."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    run = models.ForeignKey(
-        AceRun, on_delete=models.CASCADE, db_index=False, related_name="+"
-    )
-    path = models.CharField(max_length=1000)
-    # {"lines": [[number, text]], "removed": [text], "added": [text]}
-    seen = models.JSONField()
-
-    objects = FindingOfRunQuerySet.as_manager()
-
-    class Meta:
-        verbose_name_plural = "task instructions"
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "path"], name="instructions_once_per_run"
-            )
-        ]
-        indexes = [models.Index(fields=["project", "-id"], name="instructions_newest")]
-
-    def __str__(self) -> str:
-        return visible_line(self.path)
-
-
-class TaskLookup(models.Model):
-    """A path that a run looked for, and whether it was there (LookupOutcome)."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    run = models.ForeignKey(
-        AceRun, on_delete=models.CASCADE, db_index=False, related_name="+"
-    )
-    path = models.CharField(max_length=1000)
-    outcome = models.CharField(
-        max_length=8,
-        choices=[(each.value, each.value.capitalize()) for each in LookupOutcome],
-    )
-    # The session of the run, or the run itself if it has none.
-    session = models.CharField(max_length=255)
-
-    objects = FindingOfRunQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(fields=["run", "path"], name="lookup_once_per_run"),
-            models.CheckConstraint(
-                condition=models.Q(outcome__in=["found", "empty", "missing"]),
-                name="lookup_outcome_known",
-            ),
-        ]
-        indexes = [models.Index(fields=["project", "-id"], name="lookup_newest")]
-
-    def __str__(self) -> str:
-        return visible_line(f"{self.outcome}: {self.path}")
 
 
 class Observation(models.Model):

@@ -17,8 +17,6 @@ from ace.models import (
     Reflection,
     TaskCommand,
     TaskFile,
-    TaskInstructions,
-    TaskLookup,
 )
 from common import errors
 from common.caller import Caller
@@ -144,16 +142,6 @@ class RunErasure(ErasureHandler):
             deleted=("pattern", "text", "session"),
         ),
         ErasableColumns(
-            TaskInstructions,
-            rows_of(TaskInstructions, "run", "run"),
-            deleted=("path", "seen"),
-        ),
-        ErasableColumns(
-            TaskLookup,
-            rows_of(TaskLookup, "run", "run"),
-            deleted=("path", "session"),
-        ),
-        ErasableColumns(
             BannerLine, rows_of(BannerLine, "run", "run"), deleted=("digest", "session")
         ),
     )
@@ -171,7 +159,6 @@ class RunErasure(ErasureHandler):
         },
         TaskCommand: dict.fromkeys(("kind", "outcome"), NAME_OF_CODE),
         TaskFile: {"use": NAME_OF_CODE},
-        TaskLookup: {"outcome": NAME_OF_CODE},
         Reflection: {
             **dict.fromkeys(("outcome", "outcome_source", "root_cause"), NAME_OF_CODE),
             **dict.fromkeys(

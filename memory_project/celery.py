@@ -51,10 +51,6 @@ app.conf.update(
             "schedule": 60,
         },
         "playbook-tidying": {"task": "playbook.tasks.tidy", "schedule": 3600},
-        "instruction-corrections": {
-            "task": "context.tasks.propose_corrections",
-            "schedule": 3600,
-        },
         "playbook-exposures": {
             "task": "playbook.tasks.forget_exposures",
             "schedule": 86400,

@@ -342,8 +342,6 @@ class PlaybookDelta(models.Model):
         RESTORE = "restore"
         TAG = "tag"
         VOTE = "vote"
-        # It changes no entry: a person corrects a file of the repository.
-        CORRECT = "correct"
         # It changes no entry: a curator deletes the memory `memory_id` softly.
         FORGET = "forget"
 
@@ -430,7 +428,6 @@ class PlaybookDelta(models.Model):
                         "restore",
                         "tag",
                         "vote",
-                        "correct",
                         "forget",
                     ]
                 ),

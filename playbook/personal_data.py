@@ -45,7 +45,7 @@ from playbook.models import (
     Support,
     UnattestedVote,
 )
-from playbook.proposals.proposed_change import OUTSIDE, WRITES_TEXT
+from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.queries import DeltaQuerySet
 from projects.models import Project
 from search import statistics
@@ -80,11 +80,8 @@ SERVICE_VALUE = "made by the service, of no text"
 
 
 def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
-    runs = list(map(str, erasure.ids_of("run")))
     found: DeltaQuerySet = PlaybookDelta.objects.filter(
-        Q(memory_id__in=erasure.ids_of("memory"))
-        | Q(run_id__in=erasure.ids_of("run"))
-        | Q(payload__correction__sources__has_any_keys=runs),
+        Q(memory_id__in=erasure.ids_of("memory")) | Q(run_id__in=erasure.ids_of("run")),
         project_id=erasure.project_id,
     )
     return found
@@ -199,8 +196,8 @@ class PlaybookErasure(ErasureHandler):
             )
             if is_purged:
                 erasure.add("entry", ids)
-        outside = Q(operation__in=OUTSIDE)
-        waiting = set(deltas.pending().exclude(outside).values_list("pk", flat=True))
+        forgets = Q(operation=Operation.FORGET)
+        waiting = set(deltas.pending().exclude(forgets).values_list("pk", flat=True))
         erasure.add_descendants(
             "playbook_delta", waiting, "proposed from it", is_purged=erasure.cascade
         )
@@ -209,8 +206,8 @@ class PlaybookErasure(ErasureHandler):
         )
         erasure.add("quoting", deltas.values_list("pk", flat=True))
         erasure.add("quoting", of_entries.values_list("pk", flat=True))
-        # The words of what changes no entry are about the runs or the memory alone.
-        is_kept = Q(status__in=[*IN_PLAYBOOK, Status.PENDING]) & ~outside
+        # The words of a removal are about the memory alone.
+        is_kept = Q(status__in=[*IN_PLAYBOOK, Status.PENDING]) & ~forgets
         erased = deltas.exclude(is_kept)
         erasure.add("delta", erased.values_list("pk", flat=True))
         erasure.add("delta", of_entries.values_list("pk", flat=True))

@@ -1,13 +1,13 @@
-"""Store what a finished task leaves: files, commands, lookups and instructions."""
+"""Store what a finished task leaves: files and commands."""
 
 from __future__ import annotations
 
 from ace.models import AceRun
 from ace.rules.task import Task
-from ace.traces import checks, files, lookups
+from ace.traces import checks, files
 
 
 def store(run: AceRun, task: Task) -> None:
     """Store the traces of a run; a second call stores nothing new."""
-    for trace in (files, checks, lookups):
+    for trace in (files, checks):
         trace.store(run, task)

@@ -28,12 +28,12 @@ from bench.judge.session_calls import (
     SessionCall,
 )
 from bench.report import quality_metrics
-from common.caller import SYSTEM, Caller
+from common.caller import Caller
 from common.text import word_hashes
-from context.card import card, card_rows, corrections, failures, known_commands
+from context.card import card, card_rows, failures, known_commands
 from context.card.card import ProjectCard
 from context.files import file_use, recommend, twins
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookEntry
 from projects.models import Project
 
 DEPTH = 10  # recommended files that count
@@ -156,10 +156,6 @@ class SessionContext:
         baselines = ("recent", "frequent", "decayed")
         used = [(check.worked, check.failed - check.worked) for check in self.checks]
         shown = sum(len(check.patterns) for check in self.checks)
-        corrections.propose(self.project, SYSTEM)
-        proposed = PlaybookDelta.objects.filter(
-            project=self.project, operation=PlaybookDelta.DeltaOperation.CORRECT
-        )
         return {
             "prevented": _share(self.prevented, self.came_back),
             "came_back": self.came_back,
@@ -185,17 +181,11 @@ class SessionContext:
                 (firsts.get(n) or 0.0 for n in baselines), default=0.0
             ),
             "files_recall_in_session": _mean(self.in_session),
-            "wrong_instructions": [
-                {"status": delta.status, "reason": delta.reason}
-                | delta.payload["correction"]
-                for delta in proposed.order_by("pk")
-            ],
             "last_card": card.make(self.project, self.caller).text,
             "card_cpu_seconds": round(self.cpu_seconds, 1),
         }
 
     def _make_check(self) -> CardCheck:
-        corrections.propose(self.project, SYSTEM)
         rows = card_rows.read(self.project, self.caller)
         known = known_commands.find(rows.commands)
         frequent = [name for name, _ in self._segments.most_common(MOST_FREQUENT)]
@@ -321,9 +311,7 @@ def table(result: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def remarks(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the proposed corrections of the instructions, and the last card."""
-    for each in result["wrong_instructions"]:
-        yield f"{each['status']}: {each['reason']} ({len(each['runs'])} runs)"
+    """Yield the last card."""
     yield result["last_card"]
 
 

@@ -22,7 +22,7 @@ from playbook.entries.text_limits import MAX_CONTENT
 from playbook.history.operations import SETTABLE_COLUMNS
 from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, format_line
-from playbook.proposals.proposed_change import OUTSIDE, Operation
+from playbook.proposals.proposed_change import Operation
 from playbook.review import available, gate_words, rebase
 from playbook.review.available import Permissions
 from playbook.review.gate_words import GateFinding
@@ -98,8 +98,6 @@ class ProposalCard:
         entry = self.delta.entry
         if self.delta.operation == Operation.ADD:
             return f"{verb} to {self.delta.category}"
-        if self.delta.operation == Operation.CORRECT:
-            return f"{verb} {_correction(self.delta).get('file', 'a file')}"
         if self.delta.operation == Operation.FORGET:
             return f"{verb} a memory"
         return f"{verb} {entry.label}" if entry else verb
@@ -159,12 +157,6 @@ class ProposalCard:
     def forgets(self) -> bool:
         """Whether it would delete a memory."""
         return bool(self.delta.operation == Operation.FORGET)
-
-    @property
-    def run_ids(self) -> list[str]:
-        """The runs that show that a line of a file is wrong."""
-        runs = _correction(self.delta).get("runs")
-        return [str(run) for run in runs] if isinstance(runs, list) else []
 
     @property
     def content(self) -> str:
@@ -271,7 +263,7 @@ def token_difference(
     """
     if delta.status not in UNDECIDED:
         return 0
-    if delta.operation in OUTSIDE:
+    if delta.operation == Operation.FORGET:
         return 0
     entry = delta.entry
     freed = sum(other.tokens for other in targets if other)
@@ -291,10 +283,6 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
     current = delta.entry.content if delta.entry else ""
     if delta.operation == Operation.ADD:
         return text_diff.compare(delta.content, delta.content)
-    if delta.operation == Operation.CORRECT:
-        said = _correction(delta)
-        line, right = str(said.get("line", "")), str(said.get("replacement", ""))
-        return text_diff.compare(line, right or line)
     if delta.operation == Operation.FORGET:
         current = before or ""
     if delta.operation in (*REMOVING_OPERATIONS, Operation.FORGET):
@@ -305,11 +293,6 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
         return TextDiff([DiffPart("added", cut)], len(current) - len(cut))
     old = current if before is None else before
     return text_diff.compare(old, delta.content or current)
-
-
-def _correction(delta: PlaybookDelta) -> Mapping[str, Any]:
-    said = delta.payload.get("correction")
-    return said if isinstance(said, dict) else {}
 
 
 def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:

@@ -1,5 +1,5 @@
 """The project card: what every session should know of a project, made by counting alone.
 
-`card_rows` reads what earlier tasks left, `known_commands`, `failures`, `wrong_lines` and `work`
-count it, and `card` writes the lines within 300 tokens.
+`card_rows` reads what earlier tasks left, `known_commands`, `failures` and `work` count it, and
+`card` writes the lines within 300 tokens.
 """

@@ -9,7 +9,7 @@ from typing import Literal
 from ace.fixes.cure_decisions import NO_DECISIONS, CureDecisions
 from common.text.quote import json_string
 
-Section = Literal["wrong", "failure", "command", "work"]
+Section = Literal["failure", "command", "work"]
 MAX_WORDS = 110  # characters of a command, a path or code
 
 

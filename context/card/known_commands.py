@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ace.models import TaskCommand
 from context.card.card_line import CardLine, count, quote
-from context.card.card_rows import CardRows, CommandRow
+from context.card.card_rows import CommandRow
 
 MIN_SESSIONS = 3  # in which a command was seen to work
 MAX_LINES = 12
@@ -54,17 +54,9 @@ def find(rows: Iterable[CommandRow]) -> list[KnownCommand]:
     return steady[:MAX_LINES]
 
 
-def name_patterns(rows: CardRows) -> set[str]:
-    """Return the patterns of the commands that the repository's instructions name."""
-    return {check.pattern for checks in rows.checks.values() for check in checks}
-
-
-def write(known: Iterable[KnownCommand], said: Collection[str]) -> list[CardLine]:
-    """Return a line for each command that the instructions do not say."""
+def write(known: Iterable[KnownCommand]) -> list[CardLine]:
     lines = []
     for each in known:
-        if each.pattern in said:
-            continue
         newest = each.successes[0]
         last = newest.created_at.date()
         text = (

@@ -7,10 +7,9 @@ from rest_framework import serializers
 
 class CardLineOut(serializers.Serializer[Any]):
     section = serializers.ChoiceField(
-        choices=["wrong", "failure", "command", "work"],
-        help_text="`wrong`: what the repository's own instructions say wrongly. `failure`: "
-        "what failed in two sessions, and its cure. `command`: what worked in three sessions "
-        "and the instructions do not name. `work`: where files were changed.",
+        choices=["failure", "command", "work"],
+        help_text="`failure`: what failed in two sessions, and its cure. `command`: what "
+        "worked in three sessions. `work`: where files were changed.",
     )
     text = serializers.CharField(
         help_text="The line; commands, paths and code in it are JSON strings."

@@ -221,10 +221,6 @@ def _vote(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> No
     votes.count(revision, load_target(delta), kind, delta.run_id)
 
 
-def _correct(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
-    """Change no entry: a person corrects the file."""
-
-
 def _forget(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     """Delete the memory softly, and change no entry. A deleted memory stays deleted."""
     rows = Memory.objects.visible_to(revision.caller).filter(pk=delta.memory_id)
@@ -248,7 +244,6 @@ OPERATIONS: dict[
     PlaybookDelta.DeltaOperation.RESTORE: _restore,
     PlaybookDelta.DeltaOperation.TAG: _tag,
     PlaybookDelta.DeltaOperation.VOTE: _vote,
-    PlaybookDelta.DeltaOperation.CORRECT: _correct,
     PlaybookDelta.DeltaOperation.FORGET: _forget,
 }
 # Operations after which the memory of the delta supports the entry.

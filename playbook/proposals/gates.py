@@ -14,7 +14,6 @@ from playbook.history.revision import next_label
 from playbook.models import Playbook, PlaybookEntry, format_line
 from playbook.proposals import removal_limit
 from playbook.proposals.proposed_change import (
-    OUTSIDE,
     WRITES_TEXT,
     Operation,
     PreparedProposal,
@@ -36,15 +35,14 @@ def evaluate(
 ) -> list[GateResult]:
     """Run every gate that applies to this kind of proposal, under the playbook's lock.
 
-    What changes no entry (`OUTSIDE`) is only checked for its words. A vote has
+    What changes no entry (`forget`) is only checked for its words. A vote has
     evidence and changes no text. A person needs no evidence, and a person
     decides about length and usefulness. For a person, the gates of length and
     usefulness therefore only warn. `key_id` is the key that proposes the change.
     """
     proposal = item.proposal
-    if proposal.operation in OUTSIDE:
-        said = [proposal.reason, *map(str, proposal.correction.values())]
-        return list(_safety_gates(playbook, "\n".join(said)))
+    if proposal.operation == Operation.FORGET:
+        return list(_safety_gates(playbook, proposal.reason))
     is_vote = proposal.operation == Operation.VOTE
     entries = [] if is_vote else _affected_entries(proposal)
     results: list[GateResult] = []

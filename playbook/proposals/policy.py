@@ -34,10 +34,6 @@ IN_DOUBT = (
     "Agents are given the rule as contested until a person decides: accept to retire it, "
     "reject to confirm it."
 )
-CORRECTS_FILE = (
-    "Nothing is written into a repository. Accepted, the project card says it until the file "
-    "changes; rejected, it is not proposed again."
-)
 FORGETS_MEMORY = (
     "Another key stored this memory. Accepted, it is deleted softly; reopen this proposal, or "
     "restore the memory, to have it back."
@@ -75,8 +71,6 @@ def decide(
     risk = _risk(proposal, gates)
     if risk == "quarantine":
         return Decision(Status.PENDING, risk, _messages(gates, UNSAFE_GATES))
-    if proposal.operation == Operation.CORRECT:
-        return Decision(Status.PENDING, risk, CORRECTS_FILE)
     if proposal.operation == Operation.FORGET:
         return Decision(Status.PENDING, risk, FORGETS_MEMORY)
     if proposal.origin:

@@ -23,8 +23,6 @@ Producer = PlaybookDelta.Producer
 FeedbackSource = Literal["test", "environment", "human", "agent"]
 # Operations that write the text of an entry.
 WRITES_TEXT = (Operation.ADD, Operation.UPDATE, Operation.MERGE)
-# Operations that change no entry: what they are about is elsewhere.
-OUTSIDE = (Operation.CORRECT, Operation.FORGET)
 # The texts of a proposal that its delta stores in the payload.
 PAYLOAD_TEXTS = (
     *("vote", "root_cause", "signature", "origin"),
@@ -74,8 +72,6 @@ class Proposal:
     lessons about the same repair of a call. `supply` says which other package, remote or
     host the lesson leads to, and `foreign` which foreign text its words come from. `doubt`
     says what puts the entry in doubt until a person decides (`playbook.learning.doubt`).
-    `correction` has the `file`, its `line` and the `replacement` that a person should write
-    into the repository, with what shows it.
     """
 
     operation: str
@@ -99,7 +95,6 @@ class Proposal:
     supply: str = ""
     foreign: str = ""
     doubt: str = ""
-    correction: Mapping[str, Any] = field(default_factory=dict)
 
     producer: str = Producer.RULE
     producer_name: str = ""
@@ -185,8 +180,6 @@ class Proposal:
         for name in PAYLOAD_TEXTS:
             if value := getattr(self, name):
                 payload[name] = value
-        if self.correction:
-            payload["correction"] = dict(self.correction)
         if not self.is_by_person:
             payload |= {
                 "feedback_source": self.feedback_source,
@@ -231,7 +224,6 @@ def from_delta(delta: PlaybookDelta) -> Proposal:
         supply=payload.get("supply", ""),
         foreign=payload.get("foreign", ""),
         doubt=payload.get("doubt", ""),
-        correction=payload.get("correction", {}),
         producer=delta.producer,
         producer_name=delta.producer_name,
         producer_version=delta.producer_version,
@@ -288,10 +280,6 @@ def mask_secrets(proposal: Proposal) -> tuple[Proposal, tuple[str, ...]]:
         condition=maybe(proposal.condition),
         action=maybe(proposal.action),
         reason=clean(proposal.reason),
-        correction={
-            name: clean(value) if isinstance(value, str) else value
-            for name, value in proposal.correction.items()
-        },
         tags=None if proposal.tags is None else tuple(map(clean, proposal.tags)),
         applies_to=None
         if proposal.applies_to is None

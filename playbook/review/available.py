@@ -18,7 +18,7 @@ from common.caller import Caller, Role
 from playbook.history import release
 from playbook.history.release import NeedsRelease, UnsafeText
 from playbook.models import PlaybookDelta
-from playbook.proposals.proposed_change import OUTSIDE, WRITES_TEXT, Operation
+from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.rule_text import unsafe_phrases
 
 Status = PlaybookDelta.DeltaStatus
@@ -75,7 +75,7 @@ class ActionRule:
 WAITING = frozenset({Status.PENDING, Status.STALE})
 PENDING = frozenset({Status.PENDING})
 IN_FORCE = frozenset(PlaybookDelta.IN_FORCE)
-CHANGES_ENTRIES = frozenset(Operation) - frozenset(OUTSIDE)
+CHANGES_ENTRIES = frozenset(Operation) - {Operation.FORGET}
 TABLE: Mapping[DeltaAction, ActionRule] = {
     "accept": ActionRule(PENDING, accepts=True, releases=True),
     "edit": ActionRule(PENDING, frozenset(WRITES_TEXT), accepts=True, releases=True),

@@ -21,7 +21,7 @@ from playbook.conflicts.conflict_lifecycle import ConflictState
 from playbook.history.operations import SUPERSEDES
 from playbook.history.revision import lock_playbook
 from playbook.models import Conflict, PlaybookDelta
-from playbook.proposals.proposed_change import OUTSIDE, Operation
+from playbook.proposals.proposed_change import Operation
 from playbook.review import available, delta_review, rebase, revert
 from playbook.review.contradictions import opens_conflicts
 from playbook.review.delta_review import EmbeddedText
@@ -75,7 +75,7 @@ def _reopen(
     playbook, held = delta_review.lock_row(delta)
     delta_review.refuse_other_version(held, version)
     available.require("reopen", held, caller)
-    if held.status in PlaybookDelta.IN_FORCE and held.operation in OUTSIDE:
+    if held.status in PlaybookDelta.IN_FORCE and held.operation == Operation.FORGET:
         _bring_memory_back(held, caller)
     elif held.status in PlaybookDelta.IN_FORCE:
         held = revert.undo_delta(
@@ -94,8 +94,6 @@ def _bring_memory_back(delta: PlaybookDelta, caller: Caller) -> None:
 
     A memory that was deleted otherwise, before the decision or after it, stays deleted.
     """
-    if delta.operation != Operation.FORGET:
-        return
     rows = Memory.objects.visible_to(caller).filter(
         pk=delta.memory_id,
         deleted_at__gte=delta.reviewed_at,

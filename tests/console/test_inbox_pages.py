@@ -22,7 +22,6 @@ from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
 from playbook.proposals import memory_removal, submission
-from playbook.proposals.proposed_change import Proposal
 from playbook.review import decide
 from projects.models import Membership
 from tests.playbook.conftest import reword
@@ -184,22 +183,6 @@ class TestLists:
 
         assert accept.search(page_of(curator))[1] == " hidden"
         assert "Reject selected" in page_of(curator)
-
-    def test_it_shows_the_correction_of_a_file_and_the_runs_as_data(
-        self, curator, project, alice
-    ):
-        run = str(uuid.uuid4())
-        said = {"file": "CLAUDE.md", "line": "<b>commands</b> in `old/`", "replacement": "<b>commands</b> in `new/`", "runs": [run]}  # fmt: skip
-        proposal = Proposal(operation="correct", reason="<i>why</i>", correction=said)
-        submission.propose(project, [proposal], alice)
-
-        page = page_of(curator)
-
-        assert "Correct CLAUDE.md" in page
-        assert "`new/`" in page
-        assert reverse("admin:ace_acerun_change", args=[run]) in page
-        assert "&lt;i&gt;why" in page
-        assert "<b>commands" not in page
 
     def test_it_shows_the_memory_that_an_agent_would_forget(
         self, curator, project, bob

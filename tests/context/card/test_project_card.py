@@ -6,13 +6,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from ace.models import TaskCommand, TaskInstructions, TaskLookup
-from ace.rules import instruction_lines
+from ace.models import TaskCommand
 from common.caller import Role
 from context.card import failures
 from context.headings import HEADINGS
 from inference import tokens
-from tests.context.card.task_calls import ROOT, bash, claude, read
+from tests.context.card.task_calls import bash
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FLAG = "flag provided but not defined: -tag\nusage: go test [build flags]"
@@ -38,13 +37,6 @@ class TestCommands:
 
         assert subjects(card(bob_api), "command") == []
 
-    def test_what_the_instructions_say_is_left_out(self, complete, card, bob_api):
-        for _ in range(3):
-            complete(bob_api, bash("make lint && make build"))
-        complete(bob_api, claude("# Shop", "Always run `make lint`."))
-
-        assert subjects(card(bob_api), "command") == ["make build"]
-
     def test_one_that_failed_in_its_last_two_uses_drops_out(
         self, complete, card, bob_api
     ):
@@ -62,102 +54,6 @@ class TestCommands:
             complete(bob_api, bash(f"make build-{'x' * 110} --no-check-certificate"))
 
         assert subjects(card(bob_api), "command") == []
-
-    def test_a_line_of_the_instructions_is_read_once(
-        self, complete, card, bob_api, monkeypatch
-    ):
-        lines, original = [], instruction_lines.named_commands
-        monkeypatch.setattr(
-            instruction_lines,
-            "named_commands",
-            lambda line: lines.append(line) or original(line),
-        )
-        complete(bob_api, claude("# Shop", "Run `make lint`."))
-
-        card(bob_api)
-
-        assert sorted(lines) == ["# Shop", "Run `make lint`."]
-
-
-class TestMissedFaults:
-    FAULT = "--- FAIL: TestCheckout\nFAIL\texample.org/shop/it\t0.4s\nexit status 1"
-
-    @pytest.fixture
-    def check(self, complete, bob_api):
-        def check(*, unit="ok", whole="ok"):
-            complete(
-                bob_api,
-                bash("make test", unit, **({} if unit == "ok" else {"status": "error"})),
-                bash("make test-integration", whole, **({} if whole == "ok" else {"status": "error"})),
-            )  # fmt: skip
-
-        return check
-
-    def test_a_check_that_found_what_another_did_not_is_said(
-        self, check, card, bob_api
-    ):
-        check()
-        for _ in range(3):
-            check(whole=self.FAULT)
-
-        lines = card(bob_api).json()["lines"]
-
-        line = next(x for x in lines if "did not" in x["text"])
-        assert line["text"].startswith('- test: "make test-integration" found what "make test" did not (3 sessions')  # fmt: skip
-
-    def test_one_that_fails_as_often_the_other_way_round_is_not(
-        self, check, card, bob_api
-    ):
-        check()
-        for _ in range(3):
-            check(whole=self.FAULT)
-            check(unit=self.FAULT)
-
-        assert "did not" not in card(bob_api).json()["text"]
-
-    def test_one_that_never_worked_is_not(self, check, card, bob_api):
-        for _ in range(3):
-            check(whole=self.FAULT)
-
-        assert "did not" not in card(bob_api).json()["text"]
-
-    @pytest.mark.parametrize(
-        "result",
-        [
-            "Cannot connect to the Docker daemon. Is it running?\nexit status 1",
-            "make: *** No rule to make target 'test-integration'.",
-        ],
-    )
-    def test_one_that_could_not_run_is_not(self, check, card, bob_api, result):
-        check()
-        for _ in range(3):
-            check(whole=result)
-
-        assert "did not" not in card(bob_api).json()["text"]
-
-    def test_a_fault_that_was_mended_before_the_other_ran_is_not(
-        self, complete, check, card, bob_api
-    ):
-        check()
-        for _ in range(3):
-            complete(
-                bob_api,
-                bash("make test-integration", self.FAULT, status="error"),
-                bash("make test"),
-            )
-
-        assert "did not" not in card(bob_api).json()["text"]
-
-    def test_a_single_test_that_fails_first_is_not(self, complete, card, bob_api):
-        for name in "ABC":
-            complete(
-                bob_api,
-                bash(f"go test -run Test{name} ./pay", self.FAULT, status="error"),
-                bash("go test"),
-                bash(f"go test -run Test{name} ./pay"),
-            )
-
-        assert "did not" not in card(bob_api).json()["text"]
 
 
 class TestFailures:
@@ -188,49 +84,6 @@ class TestFailures:
         decisions = [q["sql"] for q in queries if of_lessons in q["sql"]]
         assert decisions
         assert not any('"gates"' in sql for sql in decisions)
-
-
-class TestWrongInstructions:
-    @pytest.fixture
-    def look(self, complete, bob_api):
-        def look(result="ls: src/cmds: No such file or directory", **more):
-            complete(bob_api, bash("ls src/cmds", result, **more))
-
-        return look
-
-    def test_a_folder_that_three_sessions_did_not_find_is_wrong(
-        self, complete, card, look, bob_api
-    ):
-        complete(bob_api, claude("# Shop", "- `src/cmds`: the commands"))
-        complete(bob_api, read("src/cli/run.py", "x = 1"))
-        complete(bob_api, read("src/app.py", "x = 1"))
-        for _ in range(3):
-            look(status="error")
-
-        line = next(x for x in card(bob_api).json()["lines"] if x["section"] == "wrong")
-
-        assert line["subject"] == "src/cmds"
-        assert line["sessions"] == 3
-        assert '"CLAUDE.md" says "src/cmds"' in line["text"]
-        assert 'it is "src"' in line["text"]
-
-    def test_one_that_was_found_since_is_not(self, complete, card, look, bob_api):
-        complete(bob_api, claude("- `src/cmds`: the commands"))
-        for _ in range(3):
-            look(status="error")
-        look("run.py")
-
-        assert subjects(card(bob_api), "wrong") == []
-
-    def test_a_line_that_was_edited_is_not(self, complete, card, look, bob_api):
-        complete(bob_api, claude("- `src/cmds`: the commands"))
-        for _ in range(3):
-            look(status="error")
-        change = {"old_string": "- `src/cmds`: the commands", "new_string": "- `src`"}
-        edit = {"file_path": f"{ROOT}/CLAUDE.md"} | change
-        complete(bob_api, {"tool_name": "Edit", "arguments": edit, "result": "Updated.", "cwd": ROOT})  # fmt: skip
-
-        assert subjects(card(bob_api), "wrong") == []
 
 
 class TestBudget:
@@ -269,15 +122,13 @@ class TestIsolation:
         assert card(two).json()["lines"] == []
 
     def test_a_purge_deletes_the_rows(self, complete, bob_api, alice_api, project):
-        calls = [bash("make lint"), bash("ls src/cmds"), claude("Run `make lint`.")]
-        run = complete(bob_api, *calls)
-        assert TaskCommand.objects.exists() and TaskInstructions.objects.exists()
+        run = complete(bob_api, bash("make lint"))
+        assert TaskCommand.objects.exists()
         body = {"project_id": str(project.pk), "ids": [run["memory_id"]], "reason": "asked"}  # fmt: skip
 
         assert alice_api.post("/api/v1/purge", body, format="json").status_code == 200
 
-        for model in (TaskCommand, TaskInstructions, TaskLookup):
-            assert not model.objects.exists()
+        assert not TaskCommand.objects.exists()
 
     def test_the_statements_do_not_grow(
         self, complete, card, bob_api, django_assert_max_num_queries

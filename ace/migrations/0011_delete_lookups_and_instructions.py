@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("ace", "0010_newest_observations")]
+
+    operations = [
+        migrations.DeleteModel(name="TaskInstructions"),
+        migrations.DeleteModel(name="TaskLookup"),
+    ]
