@@ -342,7 +342,7 @@ class TaskCommand(models.Model):
 
 
 class Observation(models.Model):
-    """An error of a run. If a second run has the same error, it becomes a lesson.
+    """An error of a run, or a wish of a person.
 
     Two errors have the same `signature` if they differ only in numbers, ids, times and
     folders.
@@ -355,11 +355,9 @@ class Observation(models.Model):
     )
     signature = models.CharField(max_length=64)
     root_cause = models.CharField(max_length=40, blank=True)
-    # The parts of the lesson that the error may become, and the quote of the error:
-    # {condition, observed, cause, field, start, end, quote}. If the run resolved the
-    # error, `mended_by` is the text of the lesson that says how. `request` is
-    # {kind, evidence} if the agent is asked for a lesson (ace.reflect.lesson_requests).
-    # A wish has the digest of its `session` (ace.reflect.repeated_wishes).
+    # The quote: {field, start, end, quote}. `request` is {kind, evidence} if the agent is
+    # asked for a lesson (ace.reflect.lesson_requests). A wish has the words that were
+    # `observed` and the digest of its `session` (ace.reflect.repeated_wishes).
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 

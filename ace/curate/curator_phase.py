@@ -10,13 +10,11 @@ from typing import Any
 from ace.curate import by_model
 from ace.curate.by_model import ModelPlacements
 from ace.models import AceRun, Reflection
-from ace.reflect import observations
 from ace.rules.task import Task
 from common.caller import Caller
 from common.db import write
 from playbook.history.votes import Vote
-from playbook.learning import doubt, learn
-from playbook.learning.doubt import DoubtKind
+from playbook.learning import learn
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals.proposed_change import Quote
 from projects import model_access
@@ -30,8 +28,6 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     """
     reflection = _with_placements(run)
     task = run.task
-    resolved = observations.superseded_by_fix(run)
-    doubt.raise_doubts(run.project, DoubtKind.REPAIR, resolved, caller)
     result = learn.learn_from_task(
         run.project,
         [_lesson(lesson) for lesson in reflection.lessons],

@@ -149,13 +149,7 @@ def _row(
         run=run,
         signature=gap.signature,
         root_cause=gap.root_cause,
-        seen={
-            "condition": gap.condition,
-            "observed": gap.detail,
-            "cause": gap.root_cause,
-            **quotes[0],
-            KEY: {"kind": kind.value, "evidence": quotes},
-        },
+        seen={**quotes[0], KEY: {"kind": kind.value, "evidence": quotes}},
     )
 
 

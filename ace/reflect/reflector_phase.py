@@ -97,12 +97,12 @@ def _create(run: AceRun, caller: Caller) -> Reflection:
 def _read_by_rules(
     run: AceRun, task: Task, entries: Sequence[PlaybookEntry]
 ) -> RuleFindings:
-    """Reflect by the rules; add what an earlier run shows too: errors and wishes."""
+    """Reflect by the rules; add the wishes that last, or that an earlier run shows too."""
     cited = cited_entries.find(run.project, run.request, cited_entries.CITED)
     findings = by_rules.reflect(
         task, run.project, entries=entries, cited_ids={entry.pk for entry in cited}
     )
-    findings = observations.learn(run, task, findings)
+    observations.store(run, task, findings)
     findings = lasting_wishes.learn(task, findings)
     return repeated_wishes.learn(run, task, findings)
 

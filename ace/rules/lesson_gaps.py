@@ -45,16 +45,13 @@ class GapKind(StrEnum):
 class LessonGap:
     """A moment that has no lesson. `signature` is equal for the same error of another task.
 
-    `evidence` is all that a lesson about the moment may rest on. `condition` and `detail` are
-    those of an UnresolvedError.
+    `evidence` is all that a lesson about the moment may rest on.
     """
 
     kind: GapKind
     signature: str
     root_cause: str
     evidence: tuple[Evidence, ...]
-    condition: str = ""
-    detail: str = ""
 
 
 def find(
@@ -82,7 +79,7 @@ def find(
         for span in spans.strongest_per_call(task, evidence)
     )
     for error in errors:
-        call = task.call(error.evidence[0].field)
+        call = task.call(error.span.field)
         if call and failed_call.classify(call) in failed_call.CURABLE:
             yield _of_error(error, call, cures, times[error.signature])
 
@@ -92,18 +89,11 @@ def _of_error(
 ) -> LessonGap:
     cure = cures.get(call.index)
     kind = GapKind.REPEATED_ERROR if times > 1 else GapKind.FAILED_CALL
-    quotes = [error.evidence[0], *_of_call("failed_call", call)]
+    quotes = [error.span, *_of_call("failed_call", call)]
     if cure:
         kind = GapKind.REPAIR
         quotes += _of_call("fixed_call", cure)
-    return LessonGap(
-        kind,
-        error.signature,
-        error.root_cause,
-        tuple(quotes),
-        error.condition,
-        error.detail,
-    )
+    return LessonGap(kind, error.signature, error.root_cause, tuple(quotes))
 
 
 def _of_call(kind: str, call: ToolCall) -> Iterator[Evidence]:
@@ -157,5 +147,4 @@ def _of_words(
         signature.hexdigest(),
         causes.root_cause((said,)),
         (said, *of_call, asked),
-        detail=words,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import random
 from argparse import ArgumentParser
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ from django.core.management.base import CommandError
 from ace.models import AceRun
 from ace.reflect import by_model, by_rules
 from ace.rules import evidence as spans
-from ace.rules import lessons, unresolved_errors
+from ace.rules import lessons
 from ace.rules import task as tasks
 from ace.rules.outcome import task_outcome
 from ace.rules.outcome.task_outcome import TaskOutcome
@@ -36,8 +36,6 @@ from projects import model_access
 from projects.models import Project
 
 HELP = "Lessons of each family of rules on recorded runs and sessions, and a sample."
-REPEATED = "repeated"
-FAMILIES = (*lessons.FAMILIES, REPEATED)
 MODEL = "model"
 # What people or agents say needs a person, whoever sends it.
 SAID = frozenset({"advice", "facts"})
@@ -50,9 +48,9 @@ def arguments(parser: ArgumentParser) -> None:
         "--without",
         action="append",
         default=[],
-        choices=FAMILIES,
+        choices=lessons.FAMILIES,
         metavar="FAMILY",
-        help=f"leave a family out: {', '.join(FAMILIES)}",
+        help=f"leave a family out: {', '.join(lessons.FAMILIES)}",
     )
     parser.add_argument("--seed", type=int, default=SEED, help="of the samples")
     parser.add_argument(
@@ -86,7 +84,7 @@ class ModelCount:
 
 def run(options: BenchmarkOptions) -> dict[str, Any]:
     without = frozenset(options.extra["without"])
-    counts = {name: LessonCount() for name in FAMILIES if name not in without}
+    counts = {name: LessonCount() for name in lessons.FAMILIES if name not in without}
     shown: dict[str, dict[str, Any]] = {}
     model = ModelCount()
     drawn = _draw_all(options, without)
@@ -158,38 +156,25 @@ def _ask_about(
 def _draw_all(
     options: BenchmarkOptions, without: Collection[str]
 ) -> Iterator[tuple[str, TaskLesson, dict[str, Any]]]:
-    seen: defaultdict[str, list[str]] = defaultdict(list)
     for recorded in recorded_requests.read_all(options.data):
         task = tasks.parse(recorded.request)
         outcome = task_outcome.resolve(task)
-        for family, lesson in _draw(task, outcome, seen, without):
+        for family, lesson in _draw(task, outcome, without):
             yield family, lesson, _row(recorded, task, outcome, family, lesson)
 
 
 def _draw(
     task: Task,
     outcome: TaskOutcome,
-    seen: defaultdict[str, list[str]],
     without: Collection[str],
 ) -> Iterator[tuple[str, TaskLesson]]:
-    """Yield the lessons of a task with their families, and remember what its errors say."""
+    """Yield the lessons of a task with their families."""
     found = spans.find(task)
-    drawn: list[TaskLesson] = []
     for name in lessons.FAMILIES:
         others = {other for other in lessons.FAMILIES if other != name}
         if name not in without:
             own = lessons.draw(task, outcome, found, without=others).lessons
-            drawn += own
             yield from ((name, lesson) for lesson in own)
-    for error in unresolved_errors.find(task, found, drawn):
-        details = seen[error.signature]
-        details.append(error.detail)
-        if REPEATED not in without and len(details) == 2:
-            lesson = unresolved_errors.to_lesson(
-                task, error, outcome, earlier_detail=details[0], reason=""
-            )
-            if lesson:
-                yield REPEATED, lesson
 
 
 def _row(

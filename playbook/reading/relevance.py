@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from django.db.models import Case, Exists, F, OuterRef, Q, TextField, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Value, When
 from pgvector.django import CosineDistance
 
 from common.text import question_focus
@@ -17,7 +17,7 @@ from inference.errors import InferenceError
 from playbook.models import Conflict, EntryVector
 from playbook.queries import EntryQuerySet
 from playbook.rule_text import applicability
-from playbook.rule_text.applicability import ALWAYS, Surroundings
+from playbook.rule_text.applicability import Surroundings
 from projects.models import Project
 
 # The smallest cosine at which an entry with as many helpful as harmful votes is relevant.
@@ -33,13 +33,6 @@ RULE_GATE = 0.30
 # only move the gate. Hiding entries because of their votes cost 2 points, and poisoned
 # feedback then did more harm.
 TRUST_SHARE = 0.3
-# What a rule about a tool, a path or a language must reach beyond its gate if the task names
-# neither a tool or path of it nor a thing that it quotes: words that resemble a rule do not
-# show that its tool is used, and a task in a language needs few of the rules about it. Of 55
-# linter rules that 40 tasks of recorded sessions were given as relevant, one reader found none
-# relevant, and another one found one. With 0.10 here, 40 other tasks were given 12 such rules,
-# of which two readers found none relevant; they were 0.01 to 0.26 beyond that.
-OTHER_PLACE = 0.37
 # The end of a lesson that corrects an answer.
 _ANSWER = r"\manswer `[^`\n]+`\.?$"
 _ENDS_IN_ANSWER = re.compile(r"\banswer `[^`\n]+`\.?\Z")
@@ -116,30 +109,20 @@ def _measure_rows(
             helpful=F("entry__helpful"),
             harmful=F("entry__harmful"),
             applies_to=F("entry__applies_to"),
-            # Only of a rule that is about a tool, a path or a language are the words read.
-            limited_content=Case(
-                When(
-                    Q(entry__applies_to=[]) | Q(entry__applies_to__contains=[ALWAYS]),
-                    then=Value(""),
-                ),
-                default=F("entry__content"),
-                output_field=TextField(),
-            ),
         )
     )
     scale = active_model.scale_of(vector.model)
     columns = ("entry_id", "distance", "is_answer", "applies_to", "is_disputed")
-    rows_found = found.values_list(*columns, "limited_content", "helpful", "harmful")
-    for pk, distance, is_answer, applies_to, is_disputed, content, *votes in rows_found:
+    rows_found = found.values_list(*columns, "helpful", "harmful")
+    for pk, distance, is_answer, applies_to, is_disputed, *votes in rows_found:
         similarity = round(scale.similarity(1 - distance), 4)
         base = ANSWER_GATE if is_answer else RULE_GATE
         least = required_cosine(base, *votes)
-        found_here = _judge(content, applies_to, similarity, around, least)
+        found_here = _judge(applies_to, similarity, around, least)
         yield pk, _hide(found_here) if is_disputed else found_here
 
 
 def _judge(
-    content: str,
     applies_to: Sequence[str],
     similarity: float,
     around: Surroundings,
@@ -147,9 +130,7 @@ def _judge(
 ) -> Relevance:
     """Say whether a rule that must reach the cosine `least` is relevant at `similarity`."""
     match = applicability.find_match(applies_to, around)
-    is_named = bool(match) or applicability.is_quoted(content, around)
-    is_elsewhere = applicability.is_limited(applies_to) and not is_named
-    lead = round(similarity - least - OTHER_PLACE * is_elsewhere, 4)
+    lead = round(similarity - least, 4)
     language = applicability.find_language(applies_to, around)
     return Relevance(similarity, lead >= 0 or bool(match), lead, match, language)
 
@@ -171,7 +152,7 @@ def judge_text(
     """Say whether a rule without votes would be relevant to a task, as `measure` does."""
     base = ANSWER_GATE if is_answer(content) else RULE_GATE
     least = required_cosine(base, 0, 0)
-    return _judge(content, applies_to, similarity, around, least)
+    return _judge(applies_to, similarity, around, least)
 
 
 def is_answer(content: str) -> bool:

@@ -20,7 +20,6 @@ ALWAYS = "always"
 MAX_VALUES = 20  # of an entry
 MAX_VALUE = 200  # in characters
 MAX_STARS = 4  # in a glob
-MIN_QUOTED = 3  # characters of a word that shows that a task names what a rule quotes
 # Characters of a task in which tools and paths are searched.
 MAX_TEXT = 20_000
 
@@ -97,11 +96,6 @@ def names_of(applies_to: Iterable[str], kind: str) -> Iterator[str]:
             yield name
 
 
-def is_limited(applies_to: Iterable[str]) -> bool:
-    """Whether a rule is about a tool, a path or a language."""
-    return any(value != ALWAYS for value in applies_to)
-
-
 def read_surroundings(
     task: str, tools: Collection[str] = (), paths: Collection[str] = ()
 ) -> Surroundings:
@@ -136,17 +130,6 @@ def find_match(applies_to: Iterable[str], around: Surroundings) -> str:
         if kind == "path" and any(_covers(name, path) for path in around.paths):
             return f"the task names a file of {name}"
     return ""
-
-
-def is_quoted(content: str, around: Surroundings) -> bool:
-    """Whether the task names code that a rule quotes, word by word."""
-    codes = (
-        {w.lower() for w in _WORD.findall(code)} for code in _CODE.findall(content)
-    )
-    return any(
-        words <= around.tools and any(len(word) >= MIN_QUOTED for word in words)
-        for words in codes
-    )
 
 
 def find_language(applies_to: Iterable[str], around: Surroundings) -> str:

@@ -246,20 +246,20 @@ class TestLearning:
 
     def test_an_error_of_another_user_is_no_earlier_run(self, alice, bob, complete):
         complete(alice, FAILED)
-        mine = complete(bob, FAILED)
+        [asked] = complete(bob, FAILED)["reflect"]
 
         assert Observation.objects.values("signature").distinct().count() == 1
-        assert mine["playbook_delta"]["operations"] == []
+        assert asked["kind"] == "failed_call"
 
     @pytest.mark.parametrize("scope", [{"kind": "user"}, {"kind": "workspace"}])
     def test_a_shared_error_is_one_for_everybody(self, alice, bob, complete, scope):
-        earlier = complete(alice, FAILED, scope={"kind": "workspace"})
-        [made] = complete(bob, FAILED, scope=scope)["playbook_delta"]["operations"]
+        complete(alice, FAILED, scope={"kind": "workspace"})
+        [asked] = complete(bob, FAILED, scope=scope)["reflect"]
 
-        assert f"Run {earlier['run_id']} showed it before" in made["reason"]
+        assert asked["kind"] == "repeated_error"
 
     def test_a_shared_run_does_not_name_a_private_one(self, alice, bob, complete):
         complete(alice, FAILED)
+        [asked] = complete(bob, FAILED, scope={"kind": "workspace"})["reflect"]
 
-        shared = complete(bob, FAILED, scope={"kind": "workspace"})
-        assert shared["playbook_delta"]["operations"] == []
+        assert asked["kind"] == "failed_call"

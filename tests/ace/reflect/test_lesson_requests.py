@@ -295,18 +295,6 @@ class TestWhoseObservation:
         assert complete(api=mallory_api)["reflect"] == []
         assert kinds(complete(api=bob_api)) == ["repeated_error"]
 
-    def test_a_lesson_that_waits_holds_back_the_rules_only_for_its_own_person(
-        self, complete, answer, bob_api, client_of, project
-    ):
-        mallory_api = client_of(project, role=Role.WRITER)
-        [call] = booking()["tool_usage"]
-        [asked] = complete(call, api=mallory_api)["reflect"]
-        delta = answer(asked["observation_id"], api=mallory_api).json()
-        assert delta["status"] == "pending", delta
-
-        assert complete(call, api=mallory_api)["lessons"] == []
-        assert complete(call, api=bob_api)["lessons"]
-
     def test_a_lesson_in_force_settles_the_question_for_all(
         self, complete, answer, bob_api, alice_api
     ):

@@ -183,25 +183,6 @@ class TestGate:
         assert not measured(ALWAYS).by_id[older.pk].is_relevant
 
 
-class TestElsewhere:
-    def test_a_rule_about_a_language_needs_more_than_words_that_resemble_it(
-        self, write, measured
-    ):
-        content = "Run the migrations before the suite; `nilerr` reports it."
-        limited = write(content, applies_to=["language:go"])
-        other = write("Start the database migrations after the build of the suite.")
-        task = "Run the migrations after the start of the build of the suite"
-
-        found = measured(task).by_id
-        named = measured(f"{task}: nilerr").by_id
-        only_named = measured("Paint nilerr green").by_id
-
-        assert found[other.pk].is_relevant
-        assert not found[limited.pk].is_relevant
-        assert named[limited.pk].is_relevant
-        assert not only_named[limited.pk].is_relevant
-
-
 class TestScope:
     def test_entries_without_a_vector_are_left_out(self, measured, write):
         with outage():

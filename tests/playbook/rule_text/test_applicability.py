@@ -43,24 +43,6 @@ class TestMatch:
         assert match("tool:make", tools=["make"])
 
 
-class TestQuoted:
-    RULE = (
-        "When writing Go code, avoid what `nilerr` reports; `go vet ./x` finds it too."
-    )
-
-    @pytest.mark.parametrize(
-        "task", ["Fix what nilerr reports", "run `go vet ./x` again"]
-    )
-    def test_a_task_names_the_code_that_a_rule_quotes(self, task):
-        assert applicability.is_quoted(self.RULE, read_surroundings(task))
-
-    @pytest.mark.parametrize(
-        "task", ["use `go run` in the script", "Fix what errcheck reports", ""]
-    )
-    def test_a_part_of_it_is_not_enough(self, task):
-        assert not applicability.is_quoted(self.RULE, read_surroundings(task))
-
-
 class TestLanguage:
     def language(self, value, task="", paths=()):
         return applicability.find_language(
