@@ -11,7 +11,6 @@ from jobs.models import Heartbeat
 from playbook import delta_vectors, project_removal
 from playbook.conflicts import active_conflicts
 from playbook.entries import entry_index, entry_vectors
-from playbook.exchange import compare_imports
 from playbook.learning import deduplicate
 from playbook.models import PlaybookEntry
 from playbook.reading import exposures
@@ -21,7 +20,6 @@ from search import statistics
 
 __all__ = [
     "active_conflicts",
-    "compare_imports",
     "deduplicate",
     "delta_vectors",
     "entry_vectors",

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -358,37 +359,41 @@ def sessions(limit: Limit = 20, project: Project = "", as_json: Json = False) ->
         print_entries(rows, head, ("title",), as_json=as_json)
 
 
-Skills = Annotated[
-    Path | None,
-    typer.Option(
-        "--skills",
-        metavar="FOLDER",
-        help="A folder of SKILL.md files, of coding agents.",
-    ),
-]
+class ExportFormat(StrEnum):
+    ACE = "ace"
+    AGENTS_MD = "agents-md"
+
+
+class ImportFormat(StrEnum):
+    ACE = "ace"
+    AGENTS_MD = "agents-md"
+    MARKDOWN = "markdown"
 
 
 def export_rules(
     file: Annotated[Path | None, typer.Argument(help="By default stdout.")] = None,
-    format: Annotated[str, typer.Option(help="ace, json, agents-md or skills")] = "ace",
-    folder: Skills = None,
+    format: ExportFormat = ExportFormat.ACE,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--skills",
+            metavar="FOLDER",
+            help="Write SKILL.md files of the rules about tools and paths.",
+        ),
+    ] = None,
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Write the playbook as ACE lines, as JSON with its history, for an AGENTS.md, or as skills."""
+    """Write the playbook as ACE lines, for an AGENTS.md, or as skills."""
     with open_client(project, as_json=as_json) as client:
         if folder:
             _export_skills(client, folder, as_json=as_json)
             return
-        chosen: Any = "json" if as_json else format
-        answer = client.playbook_export(format=chosen)
-        text = (
-            answer
-            if isinstance(answer, str)
-            else json.dumps(answer, indent=2, ensure_ascii=False)
-        )
+        text: Any = client.playbook_export(format=format.value)
         if file:
             file.write_text(text, encoding="utf-8")
+        elif as_json:
+            print_json({"content": text})
         else:
             sys.stdout.write(text)
 
@@ -409,23 +414,18 @@ def _export_skills(client: Client, folder: Path, *, as_json: bool) -> None:
 
 
 def import_rules(
-    file: Annotated[
-        Path | None, typer.Argument(help="A file that `am export` wrote.")
-    ] = None,
-    format: Annotated[str, typer.Option(help="ace, json, agents-md or skills")] = "ace",
-    folder: Skills = None,
+    file: Annotated[Path, typer.Argument(help="A file of rules.")],
+    format: Annotated[
+        ImportFormat,
+        typer.Option(help="Of markdown, each item of a list is one rule."),
+    ] = ImportFormat.ACE,
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Propose the rules of a file, or of a folder of SKILL.md files."""
+    """Propose the rules of a file."""
     with open_client(project, as_json=as_json) as client:
-        chosen: Any = "skills" if folder else format
-        if folder:
-            content = skills.write_json(skills.read_folder(folder))
-        elif file:
-            content = file.read_text(encoding="utf-8")
-        else:
-            raise NotPossible("Name a file, or a folder with --skills.")
+        chosen: Any = format.value
+        content = file.read_text(encoding="utf-8")
         answer = client.playbook_import(content=content, format=chosen)
         _print_text(answer, json.dumps(answer, indent=2), as_json=as_json)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import NamedTuple
 from agent_memory.connections import NotPossible
 
 FILE = "SKILL.md"
-# The JSON of a whole import has at most so many bytes; the server has the same limit.
-MAX_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024  # of a file, in which its head is looked for
 MAX_HEAD = 20  # lines in which an exported file says whose it is
 _PATH = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/SKILL\.md")
 
@@ -86,46 +84,3 @@ def _remove(path: Path) -> None:
     path.unlink()
     if not any(path.parent.iterdir()):
         path.parent.rmdir()
-
-
-def read_folder(folder: Path) -> dict[str, str]:
-    """Return the texts of the SKILL.md files in a folder, by their paths with `/`.
-
-    The folder may be one skill. Raises `NotPossible` if there is none, if one is no UTF-8,
-    or if they are too large for one import.
-    """
-    found: dict[str, str] = {}
-    size = 0
-    for path in sorted(folder.rglob(FILE)):
-        if path.is_symlink() or not path.is_file():
-            continue
-        size += path.stat().st_size
-        if size > MAX_BYTES:
-            raise _too_large(folder)
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise NotPossible(f"{path} is no UTF-8 text.") from error
-        found[_name(folder, path)] = text
-    if not found:
-        raise NotPossible(f"{folder} has no {FILE}.")
-    if len(write_json(found).encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise _too_large(folder)
-    return found
-
-
-def write_json(files: Mapping[str, str]) -> str:
-    """Return the files as an import takes them."""
-    return json.dumps({"files": files}, ensure_ascii=False)
-
-
-def _too_large(folder: Path) -> NotPossible:
-    return NotPossible(
-        f"The files in {folder} have more than {MAX_BYTES >> 20} MiB as JSON; import "
-        "single folders."
-    )
-
-
-def _name(folder: Path, path: Path) -> str:
-    inside = path.relative_to(folder).as_posix()
-    return inside if "/" in inside else f"{folder.resolve().name}/{inside}"

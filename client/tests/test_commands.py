@@ -1094,21 +1094,29 @@ class TestSkills:
             self.FILES["shop-gotchas/SKILL.md"]
         )
 
-    def test_an_import_sends_the_folder(self, am, exporting, tmp_path):
-        am("export", "--skills", str(tmp_path / "out"))
+    def test_an_import_sends_the_file(self, am, exporting, tmp_path):
+        (tmp_path / "rules.md").write_text("- Lock it.\n")
 
-        done = am("import", "--skills", str(tmp_path / "out"))
+        done = am("import", str(tmp_path / "rules.md"), "--format", "markdown")
 
         assert done.exit_code == 0, done.output
         body = json.loads(exporting.requests[-1][3])
-        assert body["format"] == "skills"
-        assert json.loads(body["content"]) == {"files": self.FILES}
+        assert (body["format"], body["content"]) == ("markdown", "- Lock it.\n")
 
-    def test_an_import_of_nothing_says_what_to_name(self, am, exporting):
-        done = am("import")
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["import"],
+            ["import", "--skills", "x"],
+            ["import", "x", "--format", "json"],
+            ["export", "--format", "json"],
+        ],
+    )
+    def test_what_is_not_offered_is_refused(self, am, exporting, words):
+        before = len(exporting.requests)
 
-        assert done.exit_code == output.NOT_POSSIBLE
-        assert "--skills" in done.output
+        assert am(*words).exit_code == 2
+        assert len(exporting.requests) == before
 
     def test_a_file_that_cannot_be_read_is_named(self, am, exporting, tmp_path):
         done = am("import", str(tmp_path / "gone"))

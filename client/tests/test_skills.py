@@ -1,4 +1,4 @@
-"""A folder of SKILL.md files: written from an export, and read for an import."""
+"""A folder of SKILL.md files, written from an export."""
 
 from __future__ import annotations
 
@@ -79,36 +79,3 @@ class TestWriting:
 
         with pytest.raises(NotPossible, match="is a link"):
             skills.write_folder(folder, "p1", {"a/SKILL.md": skill()})
-
-
-class TestReading:
-    def test_all_skills_of_a_folder_are_read_and_nothing_else(self, folder):
-        (folder / "pdf/scripts").mkdir(parents=True)
-        (folder / "pdf/SKILL.md").write_bytes(b"\xef\xbb\xbf- Use `pypdf`.\n")
-        (folder / "pdf/scripts/run.py").write_text("x")
-
-        assert skills.read_folder(folder) == {"pdf/SKILL.md": "- Use `pypdf`.\n"}
-
-    def test_the_folder_of_one_skill_is_read_too(self, folder):
-        folder.mkdir()
-        (folder / "SKILL.md").write_text("x")
-
-        assert skills.read_folder(folder) == {"skills/SKILL.md": "x"}
-
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            (None, "has no SKILL.md"),
-            (b"\xff", "no UTF-8"),
-            (b"x" * 2**21, "1 MiB"),
-            (b"x\n" * 2**18 + b"x" * 2**18, "1 MiB as JSON"),
-        ],
-        ids=["no file", "other bytes", "large", "large as JSON"],
-    )
-    def test_what_cannot_be_sent_is_said(self, folder, content, words):
-        folder.mkdir()
-        if content is not None:
-            (folder / "SKILL.md").write_bytes(content)
-
-        with pytest.raises(NotPossible, match=words):
-            skills.read_folder(folder)

@@ -20,7 +20,6 @@ from common.text.quote import json_string, safe_line
 from common.text.visible import drop_invisible
 from playbook.rule_text.entry_line import COUNTERS
 
-NO_TEXT = "The label has no text."
 # Larger than any count in trained playbooks; the sum of 5,000 of them fits in a column.
 LARGEST_COUNT = 99_999
 
@@ -46,8 +45,7 @@ _LONGEST_FENCE = 200
 class RuleLine:
     """One rule of a playbook.
 
-    `number` is the number of the rule's first line, `last` that of its last one, and `file`
-    is the path of its file if the playbook has several. Comparisons ignore the three.
+    `number` is the number of the rule's first line. Comparisons ignore it.
     """
 
     label: str
@@ -55,10 +53,7 @@ class RuleLine:
     helpful: int = 0
     harmful: int = 0
     section: str = ""
-    applies_to: tuple[str, ...] = ()
     number: int = field(default=0, compare=False)
-    last: int = field(default=0, compare=False)
-    file: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,6 @@ class UnparsedLine:
     line: int
     text: str
     why: str
-    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,11 +77,6 @@ class ParsedPlaybook:
     notes: tuple[str, ...] = ()
 
 
-def name_place(line: int, file: str) -> str:
-    """Name a line within a sentence, with its file if the playbook has several."""
-    return f"line {line} of {json_string(file)}" if file else f"line {line}"
-
-
 def split_lines(text: str) -> list[str]:
     """Split a text at every kind of line end.
 
@@ -96,19 +85,16 @@ def split_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def parse(text: str, *, has_code: bool = False) -> ParsedPlaybook:
+def parse(text: str) -> ParsedPlaybook:
     """Parse a playbook.
 
-    Lines that are not rules, headings or blank lines are in `unparsed`. With `has_code`, a
-    block of code that belongs to no rule has no rules in it: `[worker-1]` may begin a line
-    of a log.
+    Lines that are not rules, headings or blank lines are in `unparsed`.
     """
     rows = split_lines(text.removeprefix("\ufeff"))
     lines: list[RuleLine] = []
     unparsed: list[UnparsedLine] = []
     notes: list[str] = []
     section, at = "", 0
-    code = _CodeBlocks([row.strip() for row in rows] if has_code else [])
     while at < len(rows):
         row, number = rows[at], at + 1
         at += 1
@@ -120,17 +106,22 @@ def parse(text: str, *, has_code: bool = False) -> ParsedPlaybook:
             if line.text:
                 lines.append(line)
             else:
-                unparsed.append(UnparsedLine(number, row, NO_TEXT))
+                unparsed.append(UnparsedLine(number, row, "The label has no text."))
         elif heading := _HEADING.fullmatch(row.rstrip()):
             section = (heading["name"] or "").strip(" \t:")
-        elif has_code and (end := code.find_end(number - 1)):
-            at = end + 1
-            text = "\n".join(rows[number - 1 : at])
-            unparsed.append(UnparsedLine(number, text, "It is code of no rule."))
         elif row.strip():
             why = "It has no label such as [rule-00001], and is not indented below one."
             unparsed.append(UnparsedLine(number, row, why))
     return ParsedPlaybook(tuple(lines), tuple(unparsed), tuple(notes))
+
+
+def split_label(text: str) -> tuple[str, str]:
+    """Return the label that begins a text, and the rest; the label may be empty."""
+    rule = _RULE.fullmatch(text)
+    if rule is None:
+        return "", text
+    counted = _COUNTS.fullmatch(rule["rest"])
+    return rule["label"], (counted["text"] if counted else rule["rest"]).strip()
 
 
 def canonical(text: str) -> str:
@@ -218,6 +209,19 @@ def _paired_fences(rows: Sequence[str]) -> set[int]:
     return paired
 
 
+def find_code(rows: Sequence[str]) -> set[int]:
+    """Return the numbers of the rows in blocks of code that end, with their fences."""
+    found: set[int] = set()
+    code = _CodeBlocks([row.strip() for row in rows])
+    number = 0
+    while number < len(rows):
+        if end := code.find_end(number):
+            found |= set(range(number, end + 1))
+            number = end
+        number += 1
+    return found
+
+
 class _CodeBlocks:
     """The blocks of code in stripped rows, which are asked for in order."""
 
@@ -228,7 +232,7 @@ class _CodeBlocks:
 
     def find_end(self, number: int) -> int | None:
         """Return the row that closes the block which this row opens; None if there is none."""
-        fence = find_fence(self._rows[number])
+        fence = _find_fence(self._rows[number])
         if not fence or len(fence) >= self._unclosed[fence[0]]:
             return None
         end = _closing_row(self._rows, number + 1, fence)
@@ -237,7 +241,7 @@ class _CodeBlocks:
         return end
 
 
-def find_fence(row: str) -> str:
+def _find_fence(row: str) -> str:
     """Return the fence that opens a block of code in a stripped row; "" if none does."""
     found = _OPENING_FENCE.fullmatch(row)
     return (found["fence"] or found["tildes"]) if found else ""
@@ -247,12 +251,12 @@ def _closing_row(rows: Sequence[str], start: int, fence: str) -> int | None:
     """Return the first row that only has the fence, or a longer one."""
     for number in range(start, len(rows)):
         row = rows[number]
-        if is_fence_end(row, fence):
+        if _is_fence_end(row, fence):
             return number
     return None
 
 
-def is_fence_end(row: str, fence: str) -> bool:
+def _is_fence_end(row: str, fence: str) -> bool:
     """Whether a stripped row has only the fence, or a longer one."""
     return row.startswith(fence) and not row.strip(fence[0])
 
@@ -278,7 +282,6 @@ def _line(
         counts["harmful"],
         section=section,
         number=number,
-        last=number + len(more),
     )
     return line, notes
 

@@ -13,7 +13,7 @@ from common.text import plain_text as texts
 from common.text.quote import json_string, safe_line
 from inference import tokens
 from playbook.entries.text_limits import MAX_TAG
-from playbook.exchange import ace_format, imported_rules, sections, skill_file
+from playbook.exchange import ace_format, imported_rules, sections
 from playbook.exchange.ace_format import RuleLine, UnparsedLine
 from playbook.exchange.imported_rules import ImportedRule
 from playbook.models import PlaybookEntry
@@ -140,7 +140,7 @@ def _proposal(
 
 def _is_exported(rule: ImportedRule, entry: PlaybookEntry) -> bool:
     """Whether the text is what an export writes of the entry: without invisible characters."""
-    forms = (ace_format.canonical, safe_line, skill_file.safe_text)
+    forms = (ace_format.canonical, safe_line)
     return any(rule.hash == texts.similarity_hash(f(entry.content)) for f in forms)
 
 
@@ -170,7 +170,7 @@ def _alias(
         entry=entry,
         expected_version=entry.version,
         settings={"aliases": new},
-        reason=f"{_name_source(rule)} has the same text, as {', '.join(new)}.",
+        reason=f"{capfirst(rule.place)} of an import has the same text, as {', '.join(new)}.",
     )
 
 
@@ -182,12 +182,8 @@ def _update(rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup) -> Pr
         expected_version=entry.version,
         content=rule.text,
         settings={"aliases": new} if new else {},
-        reason=f"{_name_source(rule)} has this text for {entry.label}.",
+        reason=f"{capfirst(rule.place)} of an import has this text for {entry.label}.",
     )
-
-
-def _name_source(rule: ImportedRule) -> str:
-    return capfirst(rule.place) + ("" if rule.file else " of an import")
 
 
 def _addition(
@@ -214,7 +210,6 @@ def _addition(
             rule.section, project.options.categories, otherwise=category
         ),
         tags=tuple(filter(None, dict.fromkeys([TAG, tag]))),
-        applies_to=rule.applies_to or None,
         settings={
             "aliases": aliases,
             "helpful": rule.helpful,

@@ -17,31 +17,20 @@ from common import errors
 from common.caller import Caller, Role
 from common.text import plain_text as texts
 from common.text import secrets
-from playbook.exchange import (
-    ace_format,
-    compare_imports,
-    import_plan,
-    json_format,
-    managed_block,
-    restore_history,
-    skill_folder,
-)
+from playbook.exchange import ace_format, import_plan, managed_block, markdown_list
 from playbook.exchange.ace_format import ParsedPlaybook, UnparsedLine
 from playbook.models import PlaybookDelta
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Producer, Proposal
 from projects.models import Project
 
-Format = Literal["ace", "json", "agents-md", "skills"]
+Format = Literal["ace", "agents-md", "markdown"]
+FORMATS = ("ace", "agents-md", "markdown")
 # A trained playbook has 300 lines and 120 KB. These limits are ten times as large.
 MAX_BYTES = 1024 * 1024
 MAX_LINES = 5_000
 CHUNK = 50  # deltas written under one lock of the playbook
 MAX_SHOWN = 200  # characters of an unparsed line
-AS_LINES = (
-    "Read as lines: a history is restored only if a curator imports it into an empty "
-    "playbook."
-)
 
 
 class TooManyLines(errors.Refusal):
@@ -66,17 +55,12 @@ class DeltaCount:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The result of an import.
-
-    `waiting` are the ids of the deltas to decide. If the import restored a history,
-    `restored` is the number of restored entries, and there are no deltas.
-    """
+    """The result of an import; `waiting` are the ids of the deltas to decide."""
 
     deltas: tuple[DeltaCount, ...] = ()
     waiting: tuple[uuid.UUID, ...] = ()
     unparsed: tuple[UnparsedLine, ...] = ()
     notes: tuple[str, ...] = ()
-    restored: int | None = None
 
 
 def import_text(
@@ -88,30 +72,15 @@ def import_text(
     category: str = "",
     producer: str = Producer.MODEL,
     producer_name: str = "",
-    release_reason: str = "",
 ) -> ImportResult:
-    """Turn a playbook into waiting deltas, or restore an exported playbook.
+    """Turn a playbook into waiting deltas. Repeating an import creates no second delta.
 
-    If a curator imports JSON with history into an empty playbook, the exported playbook
-    is restored unchanged; its unsafe entries need an owner's `release_reason`. Repeating an
-    import creates no second delta. Raises TooLarge, TooManyLines, Invalid, and the errors of
-    `json_format`, `managed_block` and `skill_folder`.
+    Raises TooLarge, TooManyLines, Invalid, and the errors of `managed_block`.
     """
     caller.require(Role.WRITER, project.pk)
     if problem := texts.find_unstorable(content):
         raise errors.Invalid(errors={"content": [f"It {problem}."]})
-    if format == "json":
-        document = json_format.read(content)
-        if restore_history.is_empty(project) and caller.may(Role.CURATOR, project.pk):
-            restored = restore_history.restore_playbook(
-                project, document, caller, release_reason=release_reason
-            )
-            return ImportResult(restored=restored.entries, notes=restored.notes)
-        parsed = ParsedPlaybook(
-            tuple(json_format.to_lines(document)), notes=(AS_LINES,)
-        )
-    else:
-        parsed = _parse(content, format)
+    parsed = _parse(content, format)
     plan = import_plan.build_plan(
         project,
         parsed.lines,
@@ -127,13 +96,12 @@ def import_text(
 def _parse(content: str, format: Format) -> ParsedPlaybook:
     if len(content.encode()) > MAX_BYTES:
         raise errors.TooLarge("A playbook is 1 MiB at most; send it in parts.")
-    files = skill_folder.read(content) if format == "skills" else {"": content}
-    if sum(len(ace_format.split_lines(text)) for text in files.values()) > MAX_LINES:
+    if len(ace_format.split_lines(content)) > MAX_LINES:
         raise TooManyLines(
             f"A playbook has {MAX_LINES:,} lines at most; send it in parts."
         )
-    if format == "skills":
-        return skill_folder.parse(files)
+    if format == "markdown":
+        return markdown_list.parse(content)
     if format == "agents-md":
         content = managed_block.read_rules(content)
     return ace_format.parse(content)
@@ -153,9 +121,7 @@ def _submit_plan(
     _submit_in_chunks(project, new_proposals, caller)
     deltas = list(_deltas_with_keys(project, keys).order_by("pk"))
     waits = [delta.pk for delta in deltas if delta.status == delta.DeltaStatus.PENDING]
-    unparsed = sorted(
-        [*parsed.unparsed, *plan.unparsed], key=lambda each: (each.file, each.line)
-    )
+    unparsed = sorted([*parsed.unparsed, *plan.unparsed], key=lambda each: each.line)
     return ImportResult(
         deltas=tuple(_counts(deltas, known)),
         waiting=tuple(waits),
@@ -175,8 +141,6 @@ def _submit_in_chunks(
     for start in range(0, len(new_proposals), CHUNK):
         chunk = prepared.items[start : start + CHUNK]
         submission.submit(replace(prepared, items=chunk))
-    if new_proposals:
-        compare_imports.enqueue(project.pk)
 
 
 def _deltas_with_keys(project: Project, keys: Sequence[str]) -> QuerySet[PlaybookDelta]:

@@ -10,12 +10,7 @@ from django.utils.text import capfirst
 from common.text import plain_text as texts
 from common.text import secrets
 from playbook.entries.text_limits import MAX_CONTENT
-from playbook.exchange.ace_format import (
-    LARGEST_COUNT,
-    RuleLine,
-    UnparsedLine,
-    name_place,
-)
+from playbook.exchange.ace_format import LARGEST_COUNT, RuleLine, UnparsedLine
 from projects.models import Project
 
 
@@ -33,12 +28,10 @@ class ImportedRule:
     section: str
     number: int
     secrets: tuple[str, ...] = ()
-    applies_to: tuple[str, ...] = ()
-    file: str = ""
 
     @property
     def place(self) -> str:
-        return name_place(self.number, self.file)
+        return f"line {self.number}"
 
     @property
     def hash(self) -> str:
@@ -78,7 +71,7 @@ def collect(project: Project, lines: Sequence[RuleLine]) -> ImportedRules:
 
 def _reject_long(line: RuleLine) -> UnparsedLine:
     why = f"It has {len(line.text)} characters; an entry has {MAX_CONTENT} at most."
-    return UnparsedLine(line.number, line.text, why, line.file)
+    return UnparsedLine(line.number, line.text, why)
 
 
 def _add_copy(first: ImportedRule, copy: ImportedRule) -> ImportedRule:
@@ -106,6 +99,4 @@ def _rule(project: Project, line: RuleLine) -> ImportedRule:
         line.section,
         line.number,
         kinds,
-        line.applies_to,
-        line.file,
     )

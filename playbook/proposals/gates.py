@@ -269,7 +269,8 @@ def _duplicate(item: PreparedProposal) -> GateResult:
         kind = gate.verdict if is_known else "warn"
         return replace(gate, verdict=kind, message=messages[verdict])
     if item.vector is None:
-        why = "a job does it" if item.proposal.origin else "the model did not answer"
+        is_import = bool(item.proposal.origin)
+        why = "the import is large" if is_import else "the model did not answer"
         message = f"It was not compared with the playbook: {why}."
         return GateResult(
             "duplicate", "warn", NOT_COMPARED, text_gates.SAME_COSINE, message

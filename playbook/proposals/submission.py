@@ -45,6 +45,9 @@ from playbook.proposals.proposed_change import (
 from projects import secret_policy
 from projects.models import Project
 
+# Of more texts, as a large import has, a job makes the vectors; this many take about 5 s.
+MAX_EMBEDDED = 100
+
 
 @dataclass(frozen=True)
 class PreparedProposals:
@@ -79,9 +82,10 @@ def prepare(
     """
     caller.require(Role.WRITER, project.pk)
     masked = [_mask_secrets(project, proposal) for proposal in proposals]
-    texts = [p.content for p, _ in masked if _is_embedded_now(p) and p.content]
+    texts = [p.content for p, _ in masked if p.operation in WRITES_TEXT and p.content]
     unique_texts = list(dict.fromkeys(texts))
-    embedded = neighbours.embed_texts(unique_texts)
+    is_large = len(unique_texts) > MAX_EMBEDDED
+    embedded = None if is_large else neighbours.embed_texts(unique_texts)
     vectors = dict(zip(unique_texts, embedded, strict=True)) if embedded else {}
     # The revision is read first. If the revision changes after this line, `submit`
     # compares again.
@@ -91,14 +95,6 @@ def prepare(
         for p, kinds in masked
     ]
     return PreparedProposals(project, caller, items, revision)
-
-
-def _is_embedded_now(proposal: Proposal) -> bool:
-    """Whether to embed the text now.
-
-    A job embeds the texts of an import, because an import may have thousands of texts.
-    """
-    return proposal.operation in WRITES_TEXT and not proposal.origin
 
 
 def _current_revision(project: Project) -> int:
@@ -181,9 +177,7 @@ def submit(prepared: PreparedProposals) -> list[PlaybookDelta]:
     playbook = lock_playbook(prepared.project)
     deltas = [_submit_one(playbook, item, prepared) for item in prepared.items]
     waits = any(delta.status == PlaybookDelta.DeltaStatus.PENDING for delta in deltas)
-    unembedded = [
-        i for i in prepared.items if i.hash and not i.vector and not i.original.origin
-    ]
+    unembedded = [item for item in prepared.items if item.hash and not item.vector]
     if waits and unembedded:
         delta_vectors.embed_later(prepared.project.pk)
     return deltas

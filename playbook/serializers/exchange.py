@@ -7,26 +7,25 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.serializers import InProject
-from playbook.exchange import export_playbook
-from playbook.serializers.entries import WithRelease
+from playbook.exchange import export_playbook, import_playbook
 
-# Lines have their own limit. A history may be as large as the request body.
-MAX_IMPORT = 12 * 1024 * 1024  # characters
+MAX_IMPORT = import_playbook.MAX_BYTES  # characters
 
 
 class ExportQuery(InProject):
     format = serializers.ChoiceField(choices=export_playbook.FORMATS, default="ace")
 
 
-class ImportIn(InProject, WithRelease):
+class ImportIn(InProject):
     """A playbook as text. By default its producer is a model, as in `POST /playbook/deltas`."""
 
-    content = serializers.CharField(
-        max_length=MAX_IMPORT,
-        trim_whitespace=False,
-        help_text='The text; of `skills` the JSON `{"files": {"NAME/SKILL.md": "text"}}`.',
+    content = serializers.CharField(max_length=MAX_IMPORT, trim_whitespace=False)
+    format = serializers.ChoiceField(
+        choices=import_playbook.FORMATS,
+        default="ace",
+        help_text="`ace`: lines with labels. `agents-md`: the managed block of a file. "
+        "`markdown`: each item of a list is one rule.",
     )
-    format = serializers.ChoiceField(choices=export_playbook.FORMATS, default="ace")
     category = serializers.CharField(
         max_length=40,
         required=False,
@@ -48,23 +47,15 @@ class CountOut(serializers.Serializer[Any]):
 
 
 class UnparsedLineOut(serializers.Serializer[Any]):
-    file = serializers.CharField(
-        help_text="The path of its file, if the playbook is a folder; else empty."
-    )
     line = serializers.IntegerField()
     text = serializers.CharField()
     why = serializers.CharField()
 
 
 class ImportOut(serializers.Serializer[Any]):
-    """The result of an import.
-
-    `waiting` are the deltas to decide. `restored` is the number of entries that were
-    restored with their history.
-    """
+    """The result of an import; `waiting` are the deltas to decide."""
 
     deltas = CountOut(many=True)
     waiting = serializers.ListField(child=serializers.UUIDField())
     unparsed = UnparsedLineOut(many=True)
     notes = serializers.ListField(child=serializers.CharField())
-    restored = serializers.IntegerField(allow_null=True)

@@ -27,7 +27,7 @@ class ExportPlaybookView(ProjectView):
         },
     )
     def get(self, request: Request) -> HttpResponse:
-        """Export the playbook as ACE lines, JSON with history, for an AGENTS.md, or as skills."""
+        """Export the playbook as ACE lines, for an AGENTS.md, or as skills."""
         data = self.query(exchange_forms.ExportQuery)
         project = self.project(data)
         text = export_playbook.export_text(project, self.caller, format=data["format"])
@@ -44,12 +44,7 @@ class ImportPlaybookView(ProjectView):
         responses={201: exchange_forms.ImportOut},
     )
     def post(self, request: Request) -> Response:
-        """Import a whole playbook.
-
-        The changes wait for a curator. If a curator imports JSON with history into an
-        empty playbook, the history is restored; unsafe entries need an owner and a
-        `release_reason`.
-        """
+        """Import a whole playbook. The changes wait for a curator."""
         data = self.body(exchange_forms.ImportIn)
         project = self.project(data)
         if response := self.replay(project.pk):
@@ -65,7 +60,6 @@ class ImportPlaybookView(ProjectView):
             category=data.get("category", ""),
             producer=data["producer"],
             producer_name=data["producer_name"],
-            release_reason=data["release_reason"],
         )
 
         def act() -> tuple[int, dict[str, Any]]:

@@ -38,7 +38,7 @@ from inference.errors import InferenceError
 from inference.language import chat_answer
 from inference.language.chat_pieces import ChatText
 from memories.store import memory_types
-from playbook.exchange import ace_format, managed_block, skill_file
+from playbook.exchange import ace_format, managed_block, markdown_list
 from playbook.rule_text import entry_line, merge_texts, text_gates
 from projects.options import AgentSettings
 from search import parse_query, tokenise
@@ -118,9 +118,9 @@ def convert_playbook(text: str) -> None:
         ace_format.format(ace_format.parse(document).lines)
 
 
-def read_skill(text: str) -> None:
-    for document in (f"---\nname: {text}", f"- {text}", f"1. a:\n{text}\n```{text}"):
-        skill_file.parse(document, "a/SKILL.md")
+def read_markdown_list(text: str) -> None:
+    for document in (text, f"- {text}", f"1. a:\n{text}\n```{text}"):
+        markdown_list.parse(document)
 
 
 def read_managed_block(text: str) -> None:
@@ -226,7 +226,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "parse_query": lambda text: parse_query.parse(text, "operators"),
     "convert_playbook": convert_playbook,
     "read_managed_block": read_managed_block,
-    "read_skill": read_skill,
+    "read_markdown_list": read_markdown_list,
     "escape_comments": entry_line.escape_comments,
     "check_gates": check_gates,
     "memory_type": memory_types.classify,

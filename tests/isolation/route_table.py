@@ -357,7 +357,7 @@ TABLE = [
     # The playbook
     Route("GET", f"{V1}/playbook", query=about()),
     Route("GET", f"{V1}/playbook/render", query=about()),
-    Route("GET", f"{V1}/playbook/export", query=about(format="json")),
+    Route("GET", f"{V1}/playbook/export", query=about(format="ace")),
     Route(
         "POST",
         f"{V1}/playbook/import",

@@ -1,4 +1,4 @@
-"""A playbook for an agent, and its exports: ACE lines, a managed block, JSON."""
+"""A playbook for an agent, and its exports: ACE lines, a managed block, skills."""
 
 from __future__ import annotations
 
@@ -12,21 +12,14 @@ import yaml
 from hypothesis import strategies as st
 
 from common.text.quote import safe_line
-from playbook.exchange import (
-    ace_format,
-    export_playbook,
-    json_format,
-    managed_block,
-    skill_file,
-    skill_folder,
-)
+from playbook.exchange import ace_format, export_playbook, managed_block, skill_files
 from playbook.models import PlaybookEntry
 from playbook.reading import renderer
 from playbook.reading.renderer import EntryRow, RenderedEntry
 from playbook.rule_text import entry_line
 from projects.models import Project
 from tests.renderers.context_lines import PATH
-from tests.renderers.foreign_text import FILLED, FOREIGN, JSON
+from tests.renderers.foreign_text import FILLED, FOREIGN
 from tests.renderers.renderer import Renderer
 
 MOMENT = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -195,45 +188,28 @@ def place(entry: PlaybookEntry, where: tuple[str, ...]) -> PlaybookEntry:
 
 
 def skills(text: str) -> list[Any]:
-    """Read the files as harnesses do, by their front matter, and as an import does."""
-    files = skill_folder.read(text)
-    for path, content in files.items():
-        front = yaml.safe_load(content.split("\n---\n")[0].removeprefix("---\n"))
+    """Read the files as harnesses do, by their front matter, and their rules by lines."""
+    found = []
+    for path, content in json.loads(text)["files"].items():
+        head, body = content.removeprefix("---\n").split("\n---\n", 1)
+        front = yaml.safe_load(head)
         assert path == f"{front['name']}/SKILL.md"
         assert SKILL_NAME.fullmatch(front["name"])
         assert 0 < len(front["description"]) <= 1024
         assert set(front) == {"name", "description", "metadata"}
-    if not files:
-        return []
-    parsed = skill_folder.parse(files)
-    assert not parsed.unparsed
-    assert not parsed.notes
-    return sorted(
-        (line.label, line.text, line.section, line.applies_to) for line in parsed.lines
-    )
+        parsed = ace_format.parse(body)
+        assert not parsed.unparsed
+        assert not parsed.notes
+        found += [(line.label, line.text) for line in parsed.lines]
+    return sorted(found)
 
 
 def expected_skills(rows: tuple[Project, list[PlaybookEntry]]) -> list[Any]:
     return sorted(
-        (
-            entry.label,
-            skill_file.safe_text(entry.content),
-            entry.category,
-            tuple(entry.applies_to),
-        )
+        (entry.label, skill_files.safe_text(entry.content))
         for entry in rows[1]
+        if "tool:gh" in entry.applies_to
     )
-
-
-HISTORIES = st.lists(st.dictionaries(FOREIGN, JSON, max_size=3), max_size=3)
-
-
-def json_rows(text: str) -> Any:
-    """Read the file; one row must stand on each line, for every kind of line end."""
-    document = json.loads(text)
-    rows = text.splitlines()[2:-1] if document["entries"] else []
-    assert [json.loads(row.removesuffix(",")) for row in rows] == document["entries"]
-    return document["entries"]
 
 
 RENDERERS = (
@@ -263,18 +239,10 @@ RENDERERS = (
     ),
     Renderer(
         "skill files",
-        ("playbook.exchange.skill_file", "playbook.exchange.skill_folder"),
+        ("playbook.exchange.skill_files",),
         st.tuples(SKILL_PROJECTS, PLACED),
-        lambda rows: skill_folder.write(*rows),
+        lambda rows: skill_files.write(*rows),
         skills,
         expected_skills,
-    ),
-    Renderer(
-        "JSON export",
-        ("playbook.exchange.json_format",),
-        HISTORIES,
-        lambda rows: json_format.write({"format": "x"}, {"entries": rows}),
-        json_rows,
-        lambda rows: rows,
     ),
 )

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import errors
 from common.caller import SYSTEM
-from playbook.exchange import atomic_file, export_playbook, managed_block
+from playbook.exchange import export_playbook, managed_block
 from projects import project_lookup
 
 
@@ -41,7 +41,11 @@ class Command(BaseCommand):
 
 
 def write_file(path: Path, text: str, format: str) -> bool:
-    if format != "agents-md":
-        return atomic_file.replace(path, text.encode())
-    document = path.read_bytes() if path.exists() else b""
-    return atomic_file.replace(path, managed_block.insert_block(document, text))
+    """Write the file, and return whether its content changed."""
+    before = path.read_bytes() if path.exists() else b""
+    is_block = format == "agents-md"
+    content = managed_block.insert_block(before, text) if is_block else text.encode()
+    if content == before and path.exists():
+        return False
+    path.write_bytes(content)
+    return True

@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from common import errors
 from common.caller import SYSTEM
 from common.text.quote import json_string, visible_line
-from playbook.exchange import export_playbook, import_playbook
-from playbook.exchange.ace_format import name_place
+from playbook.exchange import import_playbook
 from playbook.exchange.import_playbook import ImportResult
 from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import Producer
@@ -23,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="name or id")
         parser.add_argument("file", type=Path)
-        parser.add_argument("--format", choices=export_playbook.FORMATS, default="ace")
+        parser.add_argument("--format", choices=import_playbook.FORMATS, default="ace")
         parser.add_argument(
             "--category", help="category of lines whose section matches none"
         )
@@ -32,12 +31,6 @@ class Command(BaseCommand):
             choices=[Producer.MODEL.value, Producer.HUMAN.value],
             default=Producer.MODEL.value,
             help="who wrote it; only people may change entries of a person",
-        )
-
-        parser.add_argument(
-            "--release-reason",
-            default="",
-            help="why the unsafe entries of a history become live, in 10 characters or more",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,7 +44,6 @@ class Command(BaseCommand):
                 SYSTEM,
                 format=options["format"],
                 producer=options["producer"],
-                release_reason=options["release_reason"],
                 **category,
             )
         except UnicodeDecodeError as error:
@@ -67,12 +59,9 @@ class Command(BaseCommand):
 
     def print_result(self, imported: ImportResult) -> None:
         for line in imported.unparsed:
-            place = name_place(line.line, line.file)
-            self.stderr.write(f"{place}: {line.why} {json_string(line.text)}")
+            self.stderr.write(f"line {line.line}: {line.why} {json_string(line.text)}")
         for note in imported.notes:
             self.stderr.write(visible_line(note))
-        if imported.restored is not None:
-            self.stdout.write(f"restored: {imported.restored} entries with history")
         for count in imported.deltas:
             known = f", {count.known} known before" if count.known else ""
             self.stdout.write(f"{count.operation} {count.status}: {count.count}{known}")

@@ -18,7 +18,7 @@ def shell(*args, **options):
 
 class TestExport:
     def test_it_prints_what_the_api_answers(self, project, playbook, exported):
-        for format in ("ace", "json", "agents-md", "skills"):
+        for format in ("ace", "agents-md", "skills"):
             assert shell("export", project.name, format=format) == exported(format)
 
     def test_it_keeps_the_rest_of_an_agents_file(self, project, playbook, tmp_path):

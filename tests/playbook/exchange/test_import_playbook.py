@@ -5,9 +5,9 @@ import pytest
 from inference.embedding import active_model
 from inference.errors import InferenceError
 from jobs.models import Job
-from playbook.exchange import compare_imports
+from playbook import delta_vectors
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits
+from playbook.proposals import person_edits, submission
 from playbook.review import decide
 from tests.playbook.exchange.sample_rules import RULES, URL
 
@@ -245,38 +245,51 @@ class TestAgain:
 
 
 class TestComparing:
-    def test_a_job_compares_new_texts_with_the_playbook(
-        self, take_in, deltas, write, run_jobs
-    ):
+    def test_new_texts_are_compared_with_the_playbook(self, take_in, deltas, write):
         write(RULES[0])
         take_in(rules(RULES[0].replace("Always call", "always, call")))
-        before = deltas()[-1]
+
+        gates = {gate["name"]: gate["value"] for gate in deltas()[-1].gates}
+        assert gates["duplicate"] != "not compared"
+
+    def test_of_a_large_import_a_job_embeds_them(
+        self, take_in, deltas, run_jobs, monkeypatch
+    ):
+        monkeypatch.setattr(submission, "MAX_EMBEDDED", 1)
+        take_in(rules(*RULES[:2]))
+        assert not any(delta_vectors.find(delta) for delta in deltas())
+        gates = {gate["name"]: gate["value"] for gate in deltas()[-1].gates}
+        assert gates["duplicate"] == "not compared"
 
         run_jobs()
 
-        gates = [
-            {g["name"]: g["value"] for g in d.gates}["duplicate"]
-            for d in (before, deltas()[-1])
-        ]
-        assert gates[0] == "not compared"
-        assert gates[1] != "not compared"
+        assert all(delta_vectors.find(delta) for delta in deltas())
+
+    def test_a_rule_of_an_import_that_contradicts_one_is_not_accepted_at_once(
+        self, take_in, deltas, write, accept_all
+    ):
+        write("Always run `make lint` before `git push`.")
+        take_in(rules("Never run `make lint` before `git push`."))
+
+        [outcome] = accept_all()
+
+        assert outcome.refusal.code == "contradiction"
 
     def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(
-        self, take_in, deltas, refuse, run_jobs
+        self, take_in, deltas, refuse, run_jobs, monkeypatch
     ):
+        monkeypatch.setattr(submission, "MAX_EMBEDDED", 1)
         take_in(rules(*RULES[:3]))
         odd = deltas()[0]
         refuse(odd.content)
 
         run_jobs()
 
-        job = Job.objects.get(kind="compare_imported")
+        job = Job.objects.get(kind="embed_deltas")
         assert (job.state, job.result["refused"]) == ("done", [f"{odd.pk}: too odd"])
-        assert list(compare_imports.uncompared_deltas(odd.project_id)) == [odd]
+        assert list(delta_vectors.missing_vectors(odd.project_id)) == [odd]
 
-    def test_without_the_model_they_wait_uncompared(
-        self, take_in, deltas, broken_model, run_jobs
-    ):
+    def test_without_the_model_they_wait(self, take_in, deltas, broken_model, run_jobs):
         take_in(rules(RULES[0]))
 
         run_jobs()
@@ -297,7 +310,7 @@ class TestTheDoor:
         assert told["deltas"] == [
             {"operation": "add", "status": "pending", "count": 1, "known": 0}
         ]
-        assert (len(told["waiting"]), told["restored"]) == (1, None)
+        assert len(told["waiting"]) == 1
         assert (told["unparsed"][0]["line"], told["unparsed"][0]["text"]) == (1, "x")
 
     def test_a_key_cannot_accept_what_it_imported(self, alice_api, body, project):
@@ -329,7 +342,7 @@ class TestTheDoor:
             ({"producer": "rule"}, 400, "invalid"),
             ({"content": "x\n" * 5_000}, 413, "too_many_lines"),
             ({"content": "é" * 600_000}, 413, "too_large"),
-            ({"content": "{}", "format": "json"}, 400, "broken_history"),
+            *(({"format": gone}, 400, "invalid") for gone in ("json", "skills")),
             ({"content": "x", "format": "agents-md"}, 400, "no_managed_block"),
         ],
     )

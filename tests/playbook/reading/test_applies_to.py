@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from playbook.exchange import export_playbook, import_playbook
 from playbook.history import replay
-from playbook.models import PlaybookChange, PlaybookEntry
+from playbook.models import PlaybookChange
 from playbook.proposals import person_edits, submission
 from playbook.reading import blame
-from projects.models import Project
 
 URL = "/api/v1/playbook"
 
@@ -79,21 +75,6 @@ class TestEditing:
         states = replay.fold([(change.entry_id, None, older)])
 
         assert states[change.entry_id]["applies_to"] == []
-
-
-class TestExchange:
-    def test_the_json_export_restores_it(self, project, organization, alice, write):
-        write(applies_to=["language:go"])
-        text = export_playbook.export_text(project, alice, format="json")
-        empty = Project.objects.create(organization=organization, name="beta")
-        owner = alice.__class__(name="olga", roles={empty.pk: alice.roles[project.pk]})
-
-        import_playbook.import_text(empty, text, owner, format="json")
-
-        [entry] = PlaybookEntry.objects.filter(project=empty)
-        assert entry.applies_to == ["language:go"]
-        again = export_playbook.export_text(empty, owner, format="json")
-        assert json.loads(again)["entries"] == json.loads(text)["entries"]
 
 
 class TestProposals:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import pytest
@@ -10,7 +9,6 @@ from rest_framework.test import APIClient
 
 from audit.models import AuditEvent
 from common.caller import Role
-from playbook.exchange import export_playbook
 from playbook.history.release import NeedsRelease
 from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.learning import deduplicate
@@ -18,7 +16,6 @@ from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEnt
 from playbook.proposals import person_edits, submission
 from playbook.review import decide
 from playbook.rule_text import text_gates
-from projects.models import Project
 
 API = "/api/v1/playbook"
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
@@ -482,57 +479,6 @@ class TestALiveUnsafeEntry:
         answer = curator.delete(f"{API}/entries/{released().pk}")
 
         assert (answer.status_code, is_live()) == (200, False)
-
-
-class TestRestoringAnExport:
-    @pytest.fixture
-    def exported(self, project, alice, released, write):
-        released()
-        write(RULE)
-        return export_playbook.export_text(project, alice, format="json")
-
-    @pytest.fixture
-    def empty(self, organization):
-        return Project.objects.create(organization=organization, name="beta")
-
-    @pytest.mark.parametrize("role", [Role.CURATOR, Role.OWNER])
-    def test_it_is_refused_as_a_whole(self, client_of, empty, exported, role):
-        api = client_of(empty, role=role)
-        body = {"project_id": empty.pk, "content": exported, "format": "json"}
-        answer = api.post(f"{API}/import", body)
-
-        assert (answer.status_code, answer.json()["code"]) == (403, "needs_release")
-        assert "gotchas-00001" in answer.json()["detail"]
-        assert not PlaybookEntry.objects.filter(project=empty).exists()
-
-    def test_an_owner_releases_it_with_a_second_call(self, client_of, empty, exported):
-        api = client_of(empty, role=Role.OWNER)
-        body = {"project_id": empty.pk, "content": exported, "format": "json"}
-        api.post(f"{API}/import", body)
-        answer = api.post(f"{API}/import", body | {"release_reason": WHY})
-
-        assert (answer.status_code, answer.json()["restored"]) == (201, 2)
-        assert PlaybookEntry.objects.current().filter(project=empty).count() == 2
-        row = AuditEvent.objects.get(verb="playbook.release", project_id=empty.pk)
-        assert row.detail["labels"] == ["gotchas-00001"]
-
-    def test_a_curator_cannot_release_it(self, client_of, empty, exported):
-        api = client_of(empty, role=Role.CURATOR)
-        body = {"project_id": empty.pk, "content": exported, "format": "json"}
-        answer = api.post(f"{API}/import", body | {"release_reason": WHY})
-
-        assert answer.status_code == 403
-        assert not PlaybookEntry.objects.filter(project=empty).exists()
-
-    def test_a_writers_import_waits_in_quarantine(self, client_of, empty, exported):
-        api = client_of(empty, role=Role.WRITER)
-        body = {"project_id": empty.pk, "content": exported, "format": "json"}
-        api.post(f"{API}/import", body)
-
-        assert not PlaybookEntry.objects.filter(project=empty).exists()
-        rows = PlaybookDelta.objects.filter(project=empty, content__contains="evil")
-        assert {row.risk for row in rows} == {"quarantine"}
-        assert json.loads(exported)["entries"]
 
 
 def test_a_merge_of_a_job_is_refused_by_the_guard_itself(project, bob, write, learned):
