@@ -56,7 +56,6 @@ app.conf.update(
             "schedule": 86400,
         },
         "hook-pushes": {"task": "mcp_server.tasks.forget_pushes", "schedule": 86400},
-        "review-alarm": {"task": "playbook.tasks.watch_reviews", "schedule": 300},
         "vector-indexes": {"task": "memories.tasks.care_for_indexes", "schedule": 60},
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "compaction": {"task": "memories.tasks.compact", "schedule": 3600},

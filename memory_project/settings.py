@@ -429,17 +429,10 @@ LANGUAGE_TIMEOUT = number("LANGUAGE_TIMEOUT", 60, least=1)  # seconds
 LANGUAGE_PRICE_IN = price("LANGUAGE_PRICE_IN", 0.0)  # per million tokens
 LANGUAGE_PRICE_OUT = price("LANGUAGE_PRICE_OUT", 0.0)
 
-# Messages to people: docs/playbook.md, "Review alarm"
 PUBLIC_URL = env.str("PUBLIC_URL", default="")
-WEBHOOK_PRIVATE = env.bool("WEBHOOK_PRIVATE", default=False)
 # Tools of agents: docs/howto/agent-tools.md
 TOOL_HOSTS = hosts("TOOL_HOSTS", [])
 AGENT_TOOL_SECRETS = tool_secrets()
-EMAIL_URL = env.str("EMAIL_URL", default="")
-if EMAIL_URL:
-    globals().update(env.email_url_config(EMAIL_URL))
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="memory@localhost")
-EMAIL_TIMEOUT = 10  # seconds
 
 # Logs: one JSON object a line
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO").upper()

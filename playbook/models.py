@@ -45,9 +45,6 @@ class Playbook(models.Model):
     revision = models.PositiveIntegerField(default=0)
     next_label = models.PositiveIntegerField(default=1)
     tokens = models.PositiveIntegerField(default=0)
-    # Time at which the alarm about overdue proposals was raised
-    # (playbook.review.review_alarm).
-    alarmed_at = models.DateTimeField(null=True, blank=True)
 
     objects = ProjectScopedQuerySet.as_manager()
 

@@ -14,7 +14,6 @@ from playbook.entries import entry_index, entry_vectors
 from playbook.learning import deduplicate
 from playbook.models import PlaybookEntry
 from playbook.reading import exposures
-from playbook.review import review_alarm
 from projects.models import Project
 from search import statistics
 
@@ -26,7 +25,6 @@ __all__ = [
     "project_removal",
     "refresh_statistics",
     "tidy",
-    "watch_reviews",
 ]
 
 
@@ -51,10 +49,3 @@ def forget_exposures() -> None:
     """Delete old exposures that are not credited to a finished task."""
     exposures.delete_old()
     Heartbeat.beat("playbook_exposures")
-
-
-@shared_task
-def watch_reviews() -> None:
-    """Raise and clear the alarms about proposals that wait too long."""
-    review_alarm.watch()
-    Heartbeat.beat("review_alarm")

@@ -16,7 +16,6 @@ from common.caller import Caller, Role
 from projects import lifecycle, members
 from projects.forms import MemberForm, ProjectForm, owned_projects
 from projects.models import Membership, Organization, Project
-from projects.options import hide_owners_only
 
 
 @admin.register(Organization)
@@ -161,7 +160,7 @@ class ProjectAdmin(AuditedAdmin):
 
     @admin.display(description="settings, defaults filled in")
     def shown_options_display(self, project: Project) -> Any:
-        return panels.json_block(hide_owners_only(project.options))
+        return panels.json_block(project.options.model_dump(mode="json"))
 
     def links(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
         if row.delete_after:

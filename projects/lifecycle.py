@@ -9,7 +9,7 @@ import pydantic
 from django.db import IntegrityError, transaction
 
 from audit.trail import record
-from common import errors, unknown_fields, webhooks
+from common import errors, unknown_fields
 from common.caller import Caller, Role
 from common.db import write
 from common.text import storable_json
@@ -149,18 +149,7 @@ def merge_settings(
         ProjectOptions.model_validate(new)
     except pydantic.ValidationError as error:
         raise unknown_fields.refusal_of(error, ProjectOptions, "settings") from None
-    _refuse_webhook(changes)
     return new
-
-
-def _refuse_webhook(changes: Mapping[str, Any]) -> None:
-    """Refuse a new address to which nothing would be sent; a stored one stays readable."""
-    url = (changes.get("review") or {}).get("webhook_url") or ""
-    try:
-        webhooks.refuse_written_address(url)
-    except webhooks.WebhookRefused as refused:
-        name = "settings.review.webhook_url"
-        raise errors.Invalid(errors={name: [str(refused)]}) from None
 
 
 def refuse_unstorable(settings: Mapping[str, Any], name: str) -> None:

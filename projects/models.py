@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -9,7 +8,7 @@ from django.utils import timezone
 
 from common.caller import Caller, Role
 from common.ids import uuid7
-from projects.options import ProjectOptions, hide_owners_only
+from projects.options import ProjectOptions
 
 
 class Organization(models.Model):
@@ -86,12 +85,6 @@ class Project(models.Model):
     def options(self) -> ProjectOptions:
         """Return the settings with every default filled in."""
         return ProjectOptions.model_validate(self.settings)
-
-    def settings_for(self, caller: Caller) -> dict[str, Any]:
-        """Return the settings as JSON; only unbound owners read the addresses in them."""
-        if caller.owns(self.pk):
-            return self.options.model_dump(mode="json")
-        return hide_owners_only(self.options)
 
     def is_visible_to(self, caller: Caller) -> bool:
         """Return whether `visible_to` would return this row."""

@@ -6,15 +6,9 @@ import re
 from string import Template
 from typing import Annotated, Any, Literal, Self, get_args
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from common import webhooks
-
 Fraction = Annotated[float, Field(ge=0, le=1)]
-HIDDEN = "[hidden]"  # what others than owners read instead of an address
-OWNERS_ONLY = {"x-owners-only": True}
 # A host such as `docs.example.com`, or a host with the beginning of a path.
 TrustedHost = Annotated[
     str,
@@ -47,34 +41,6 @@ class BudgetSettings(SettingsSection):
 class PlaybookSettings(SettingsSection):
     # Days until an entry that nobody has verified needs a review; None means never.
     review_days: Annotated[int, Field(ge=1, le=3650)] | None = None
-
-
-class ReviewSettings(SettingsSection):
-    """Who is notified when proposals wait too long; docs/playbook.md, "Review alarm"."""
-
-    # Hours that the oldest proposal may wait; None means no limit.
-    alarm_hours: Annotated[int, Field(ge=1, le=8760)] | None = None
-    webhook_url: Annotated[
-        str, Field(max_length=2000, json_schema_extra=OWNERS_ONLY)
-    ] = ""
-    email: Annotated[str, Field(max_length=254, json_schema_extra=OWNERS_ONLY)] = ""
-
-    @field_validator("webhook_url")
-    @classmethod
-    def webhook_is_an_address(cls, value: str) -> str:
-        if value and not webhooks.is_webhook_url(value):
-            raise ValueError("write it as https://host/path")
-        return value
-
-    @field_validator("email")
-    @classmethod
-    def email_is_an_address(cls, value: str) -> str:
-        if value:
-            try:
-                validate_email(value)
-            except ValidationError:
-                raise ValueError("write it as name@host") from None
-        return value
 
 
 # The languages that PostgreSQL 16, the oldest supported version, can stem. `simple` does
@@ -366,7 +332,6 @@ class ProjectOptions(SettingsSection):
     dedup: DedupSettings = DedupSettings()
     budgets: BudgetSettings = BudgetSettings()
     playbook: PlaybookSettings = PlaybookSettings()
-    review: ReviewSettings = ReviewSettings()
     search: SearchSettings = SearchSettings()
     language: LanguageSettings = LanguageSettings()
     compaction: CompactionSettings = CompactionSettings()
@@ -389,15 +354,3 @@ class ProjectOptions(SettingsSection):
         if len(set(value)) != len(value):
             raise ValueError("a host is listed twice")
         return value
-
-
-def hide_owners_only(section: BaseModel) -> dict[str, Any]:
-    """Return the settings as JSON, with `[hidden]` for each address that is set."""
-    shown = section.model_dump(mode="json")
-    for name, field in type(section).model_fields.items():
-        value = getattr(section, name)
-        if isinstance(value, BaseModel):
-            shown[name] = hide_owners_only(value)
-        elif value and field.json_schema_extra == OWNERS_ONLY:
-            shown[name] = HIDDEN
-    return shown

@@ -30,13 +30,10 @@ def guard(mode: str, value: Any) -> tuple[Any, list[str]]:
 
 
 def mask_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Mask the secrets in new settings, but keep the address that the service must call."""
+    """Mask the secrets in new settings."""
     masked, _ = guard("mask", dict(settings))
     if "secrets" in settings:
         masked["secrets"] = settings["secrets"]
-    review = settings.get("review")
-    if isinstance(review, dict) and "webhook_url" in review:
-        masked["review"] = {**masked["review"], "webhook_url": review["webhook_url"]}
     result: dict[str, Any] = masked
     return result
 

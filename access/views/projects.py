@@ -175,7 +175,7 @@ class ProjectSettingsView(OwnedProjectView):
         return self.answer(project)
 
     def answer(self, project: Project) -> Response:
-        return Response(project.settings_for(self.caller))
+        return Response(project.options.model_dump(mode="json"))
 
 
 class ProjectMembersView(OwnedProjectView):

@@ -25,7 +25,7 @@ from projects.models import Project
 class KeyFigure:
     """One figure at the top of the page.
 
-    A bar shows `part` as a share of `whole`. `is_alarm` highlights the figure.
+    A bar shows `part` as a share of `whole`.
     """
 
     title: str
@@ -34,7 +34,6 @@ class KeyFigure:
     note: str = ""
     part: int = 0
     whole: int = 0
-    is_alarm: bool = False
 
 
 def build(project: Project, caller: Caller) -> Iterable[KeyFigure]:
@@ -64,7 +63,6 @@ def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
     queue = waiting.order_by("pk")[: COUNT_LIMIT + 1].aggregate(
         n=Count("pk"), oldest=Min("created_at")
     )
-    limit = project.options.review.alarm_hours
     oldest: datetime | None = queue["oldest"]
     age = timezone.now() - oldest if oldest else timedelta()
     return KeyFigure(
@@ -72,7 +70,6 @@ def _waiting_changes(project: Project, caller: Caller) -> KeyFigure:
         format_count(queue["n"]),
         list_urls.inbox_list(project),
         note=f"the oldest for {format_age(age)}" if oldest else "nothing to decide",
-        is_alarm=limit is not None and age > timedelta(hours=limit),
     )
 
 

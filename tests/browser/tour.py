@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from django.conf import settings
@@ -12,14 +11,12 @@ from access.models import ApiKey
 from ace.models import AceRun
 from memories.models import PossibleDuplicate
 from playbook.models import Conflict, PlaybookEntry
-from projects.models import Project
 from tests.browser.people import PASSWORD
 
 PAGE = settings.BASE_DIR / "docs/curating.md"
 FOLDER = settings.BASE_DIR / "docs/images/curating"
 IN_OTHER_WORDS = "When calling `send_mail`, pass `to`: it knows no `recipient`."
 KEYS = r"^\| (`.+?) \|"
-SETTINGS = r"^    ({.+})$"
 
 
 def written(pattern):
@@ -157,7 +154,7 @@ def jobs(walk):
     walk.go("admin:jobs_job_changelist")
     walk.page.wait_for_selector("#result_list, #content :text('0 jobs')")
     walk.go("console:schedules")
-    walk.sees("review-alarm")
+    walk.sees("playbook-tidying")
 
 
 def key(walk):
@@ -182,16 +179,6 @@ def weekly(walk):
     walk.sees("Download as Markdown", "Always name the warehouse in the stock log")
 
 
-def alarm(walk):
-    walk.go("admin:projects_project_change", walk.project.pk)
-    [given] = written(SETTINGS)
-    walk.page.fill("textarea[name=settings]", given)
-    walk.page.click("button[name=_save]")
-    walk.page.wait_for_selector("text=was changed successfully")
-    saved = Project.objects.get(pk=walk.project.pk).settings
-    assert saved["review"] == json.loads(given)["review"]
-
-
 def do_nothing(walk):
     """The step has no second part."""
 
@@ -214,5 +201,4 @@ STEPS = [
     ("Keys", "key", key, do_nothing),
     ("Audit", "", audit, do_nothing),
     ("Weekly", "weekly", weekly, do_nothing),
-    ("Be told when the queue grows old", "", alarm, do_nothing),
 ]

@@ -316,14 +316,6 @@ class TestTheNumbersOnTop:
         card = cards(page(owner))["Waiting changes"]
 
         assert (card.figure, card.note) == ("2", "the oldest for 30 h")
-        assert not card.is_alarm
-
-    def test_a_queue_older_than_the_limit_asks_for_attention(self, owner, project):
-        Project.objects.update(settings={"review": {"alarm_hours": 24}})
-        a_delta(project)
-        PlaybookDelta.objects.update(created_at=NOW() - timedelta(hours=25))
-
-        assert cards(page(owner))["Waiting changes"].is_alarm
 
     def test_the_playbook_is_compared_with_its_budget(self, owner, project):
         Project.objects.update(settings={"budgets": {"playbook_tokens": 2_000}})

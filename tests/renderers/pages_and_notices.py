@@ -1,4 +1,4 @@
-"""What people read: extracts, pages, the weekly Markdown, the audit log, mails."""
+"""What people read: extracts, pages, the weekly Markdown, the audit log."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import io
 import json
 import re
 import uuid
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
 
-from django.utils import timezone
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -24,14 +23,11 @@ from audit.models import AuditEvent
 from common.admin import panels, visible_filter
 from common.text.normalise import normalise
 from common.text.plain_text import clip
-from common.text.quote import json_string, safe_line, visible_line
+from common.text.quote import json_string, visible_line
 from common.text.visible import drop_invisible
 from console.weekly import week_markdown, week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 from console.weeks import Week
-from playbook.models import Conflict
-from playbook.review.review_alarm import OverdueReview
-from projects.models import Project
 from search import snippets
 from search.snippets import Mark
 from tests.renderers.foreign_text import FILLED, FOREIGN, JSON
@@ -208,25 +204,6 @@ def cell_of(value: Any) -> str:
     return drop_invisible(text).removeprefix("'")
 
 
-# The mail and the webhook about proposals that wait.
-def alarm(name: str) -> str:
-    report = OverdueReview(
-        Project(name=name), 2, timezone.now() - timedelta(hours=30, minutes=1), 24
-    )
-    return f"{report.subject}\n{report.text}"
-
-
-def alarm_name(text: str) -> list[Any]:
-    subject, body = map(LineReader, text.split("\n"))
-    subject.skip("Proposals wait in ")
-    body.skip("Proposals that wait for a decision in ")
-    found = [subject.string(), body.string()]
-    body.skip(": 2, the oldest for 30 hours. The limit is 24.")
-    subject.end()
-    body.end()
-    return found
-
-
 # The line that an agent gets when a call fails as one did before.
 FIXES = st.tuples(FILLED, FOREIGN, FOREIGN, st.sampled_from(["lint", "shell"]))
 
@@ -306,13 +283,5 @@ RENDERERS = (
         audit_rows,
         expected_events,
         spaces="\t\n\r",
-    ),
-    Renderer(
-        "review alarm",
-        ("playbook.review.review_alarm",),
-        FILLED,
-        alarm,
-        alarm_name,
-        lambda name: [safe_line(name, 200)] * 2,
     ),
 )
