@@ -513,40 +513,6 @@ class DeltaVector(StoredVector, models.Model):
         return f"{self.delta_id} by {self.model}"
 
 
-class UnattestedVote(models.Model):
-    """The word about an entry of a person whose key may not attest.
-
-    The word of one person counts at most once (`playbook.history.unattested_votes`).
-    """
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    entry = models.ForeignKey(
-        PlaybookEntry,
-        on_delete=models.CASCADE,
-        related_name="unattested_votes",
-        db_index=False,
-    )
-    # An opaque name (common.caller.Caller.person).
-    person = models.CharField(max_length=32)
-    kind = models.CharField(max_length=8)
-    at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["entry_id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["entry", "kind", "person"], name="unattested_vote_once"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(kind__in=["helpful", "harmful"]),
-                name="unattested_vote_kind_known",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} on {self.entry_id}"
-
-
 class PlaybookChange(models.Model):
     """A change of an entry.
 

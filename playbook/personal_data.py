@@ -43,7 +43,6 @@ from playbook.models import (
     PlaybookDelta,
     PlaybookEntry,
     Support,
-    UnattestedVote,
 )
 from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.queries import DeltaQuerySet
@@ -167,7 +166,6 @@ class PlaybookErasure(ErasureHandler):
         },
         Conflict: {"decided_by": AUTHOR_NAME, "decided_with": SERVICE_VALUE},
         Exposure: {"agent_id": AUTHOR_NAME, "request_id": SERVICE_VALUE},
-        UnattestedVote: {"person": PERSON, "kind": SERVICE_VALUE},
         Playbook: {},
         Support: {},
     }

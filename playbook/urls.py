@@ -26,7 +26,6 @@ urlpatterns = [
         "playbook/entries/<uuid:entry_id>/history", history.EntryHistoryView.as_view()
     ),
     path("playbook/entries/<uuid:entry_id>/verify", entries.VerifyEntryView.as_view()),
-    path("playbook/entries/<uuid:entry_id>/blame", history.EntryBlameView.as_view()),
     path("playbook/conflicts", conflicts.ConflictsView.as_view()),
     path("playbook/conflicts/<uuid:conflict_id>", conflicts.ConflictView.as_view()),
     path(

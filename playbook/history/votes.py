@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from common.caller import Caller, Role
 from common.db import write
 from memories.models import Memory
-from playbook.history import change_chains, unattested_votes
+from playbook.history import change_chains
 from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.models import PlaybookChange, PlaybookEntry, Support
 from projects.models import Project
@@ -47,9 +47,10 @@ def record(
     """Count votes, and let the memory of the cause support entries, in one revision.
 
     Entries of other projects are skipped. Votes and supports that already exist are
-    skipped. A vote of a caller who is not believed may count as neutral.
+    skipped. The votes of a caller who is not believed count nothing.
     """
     caller.require(Role.WRITER, project.pk)
+    votes = votes if is_believed else ()
     supported_entries = list(dict.fromkeys(supported_entries))
     entry_ids = list(
         dict.fromkeys([*(vote.entry_id for vote in votes), *supported_entries])
@@ -62,8 +63,7 @@ def record(
     for vote in votes:
         if vote.entry_id in entries and vote.entry_id not in voted_entries:
             entry = entries[vote.entry_id]
-            counted = vote if is_believed else _discount(vote, entry, caller)
-            revision.count(entry, {counted.kind: 1}, reason=counted.reason)
+            revision.count(entry, {vote.kind: 1}, reason=vote.reason)
             voted_entries.add(entry.pk)
     memories = Memory.objects.filter(project=project)
     memory = memories.filter(pk=cause.memory_id).first() if cause.memory_id else None
@@ -72,14 +72,6 @@ def record(
             if entry := entries.get(entry_id):
                 revision.support(entry, add=[memory.pk])
     return revision.close()
-
-
-def _discount(vote: Vote, entry: PlaybookEntry, caller: Caller) -> Vote:
-    """Return the vote of a caller who may not attest as it counts."""
-    why = unattested_votes.reason_to_discount(entry, vote.kind, caller)
-    if not why:
-        return vote
-    return replace(vote, kind="neutral", reason=f"{why} {vote.reason}".strip())
 
 
 def _entries_to_support(

@@ -1,4 +1,4 @@
-"""Serializers of changes, diffs, blame and reverts."""
+"""Serializers of changes, diffs and reverts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from common.text.word_diff import DiffPart
 from playbook.entries.text_limits import MAX_INTEGER
 from playbook.history.revision import SUPPORTS
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.reading import blame, change_list, revision_diff
+from playbook.reading import change_list, revision_diff
 from playbook.review.revert import RevertResult
 from playbook.serializers.entries import WithReason, WithRelease
 
@@ -227,42 +227,3 @@ class DiffPage(serializers.Serializer[Any]):
     results = DifferenceOut(many=True)
     next = serializers.URLField(allow_null=True)
     previous = serializers.URLField(allow_null=True)
-
-
-class OriginOut(serializers.ModelSerializer[PlaybookChange]):
-    """The change that introduced a word or a column."""
-
-    change_id = serializers.UUIDField(source="pk", read_only=True)
-
-    class Meta:
-        model = PlaybookChange
-        fields = (
-            "change_id",
-            "revision",
-            "action",
-            "actor",
-            "agent_id",
-            "delta_id",
-            "run_id",
-            "changed_at",
-            "reason",
-        )
-        read_only_fields = fields
-
-
-class BlamePartOut(serializers.Serializer[blame.BlamePart]):
-    text = serializers.CharField()
-    change = OriginOut()
-
-
-class BlameOut(serializers.Serializer[blame.Blame]):
-    """The change that introduced each part of an entry.
-
-    The joined `parts` are the text. `columns` maps each column to its last change.
-    """
-
-    entry_id = serializers.UUIDField(source="entry.pk")
-    entry_label = serializers.CharField(source="entry.label")
-    version = serializers.IntegerField(source="entry.version")
-    parts = BlamePartOut(many=True)
-    columns = serializers.DictField(child=OriginOut())

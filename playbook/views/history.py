@@ -1,10 +1,10 @@
-"""Views of the history of a playbook: changes, blame, diff, revert."""
+"""Views of the history of a playbook: changes, diff, revert."""
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -15,7 +15,7 @@ from common.api.serializers import PageQuery, page_of
 from common.caller import Role
 from playbook.conflicts.contradiction import Contradiction
 from playbook.models import PlaybookEntry
-from playbook.reading import blame, change_list, entry_list, revision_diff
+from playbook.reading import change_list, entry_list, revision_diff
 from playbook.reading.change_list import ChangeFilters
 from playbook.review import contradictions, revert
 from playbook.review.revert import RevertTarget
@@ -53,19 +53,6 @@ class EntryHistoryView(ProjectView):
         return self.page(
             change_list.of_entry(entry, self.caller), change_forms.ChangeOut
         )
-
-
-class EntryBlameView(ProjectView):
-    query_methods: ClassVar[frozenset[str]] = frozenset()
-
-    @extend_schema(
-        operation_id="playbook_entries_blame", responses=change_forms.BlameOut
-    )
-    def get(self, request: Request, entry_id: uuid.UUID) -> Response:
-        """Return the change that introduced each word and each column of an entry."""
-        entry = entry_list.get(entry_id, self.caller)
-        changes = change_list.of_entry(entry, self.caller)
-        return Response(change_forms.BlameOut(blame.trace(entry, changes)).data)
 
 
 class PlaybookDiffView(ProjectView):

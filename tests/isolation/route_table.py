@@ -377,7 +377,6 @@ TABLE = [
     Route("PATCH", ENTRY, ("entry",), filled(priority=3), lowest=WRITER),
     Route("DELETE", ENTRY, ("entry",), lowest=WRITER),
     Route("GET", f"{ENTRY}/history", ("entry",)),
-    Route("GET", f"{ENTRY}/blame", ("entry",)),
     Route("POST", f"{ENTRY}/verify", ("entry",), filled(note="ok"), lowest=CURATOR),
     Route("GET", f"{V1}/playbook/conflicts", query=about()),
     Route("GET", CONFLICT, ("conflict",), is_private=True),

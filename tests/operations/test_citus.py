@@ -20,7 +20,6 @@ OF_ONE_PROJECT = {
     "finding_once_per_job",
     "purged_text_once_per_purge",
     "support_once",
-    "unattested_vote_once",
     "entry_vector_once_per_chunk",
     "anchor_once_per_entry",
     "delta_vector_once_per_model",
@@ -30,8 +29,6 @@ OF_ONE_PROJECT = {
     "ace_reflection_run_id_key",
     "task_file_once_per_run",
     "task_command_once_per_run",
-    "lookup_once_per_run",
-    "instructions_once_per_run",
     "memory_exposure_once_per_run",
 }
 # Unique in the installation; when it is distributed, in a project only.
@@ -41,7 +38,6 @@ ON_EVERY_NODE = {
     "memories_memoryfile",
     "memories_purgedtext",
     "playbook_support",
-    "playbook_unattestedvote",
     "search_lexemestat",
 }
 

@@ -3,11 +3,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
-from playbook.history import votes
-from playbook.history.revision import Cause
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 
@@ -225,65 +221,3 @@ class TestDiff:
         assert diff(from_revision=0, to_revision=9).json()["code"] == "unknown_revision"
         assert diff(from_revision=9).json()["code"] == "unknown_revision"
         assert diff().json()["code"] == "invalid"
-
-
-class TestBlame:
-    @pytest.fixture
-    def blame(self, bob_api):
-        def get(entry):
-            return bob_api.get(f"{API}/entries/{entry.pk}/blame").json()
-
-        return get
-
-    def test_it_names_the_change_of_each_run_of_words(self, blame, write, reword):
-        entry = write("Run `make a` before you push.")
-        reword(entry, content="Run `make a` twice before you push.", tags=["b"])
-
-        answer = blame(entry)
-
-        parts = [(part["text"], part["change"]["revision"]) for part in answer["parts"]]
-        assert parts == [("Run `make a` ", 1), ("twice ", 2), ("before you push.", 1)]
-        assert answer["columns"]["tags"]["revision"] == 2
-        assert answer["columns"]["category"]["revision"] == 1
-        assert answer["parts"][0]["change"]["actor"] == "alice"
-
-    def test_votes_and_supports_do_not_make_it_longer(
-        self, blame, write, bob, memory, django_assert_max_num_queries
-    ):
-        entry = write("Run `make a` before you push.")
-        for n in range(3):
-            cause = Cause(run_id=uuid.UUID(int=n), memory_id=memory.pk)
-            vote = votes.Vote(entry.pk, "helpful")
-            votes.record(entry.project, [vote], [entry.pk], cause, bob)
-
-        with CaptureQueriesContext(connection) as told:
-            answer = blame(entry)
-
-        [read] = [q for q in told if "playbook_playbookchange" in q["sql"]]
-        assert "'vote'" in read["sql"]
-        assert {row["revision"] for row in answer["columns"].values()} == {1}
-        assert not {"helpful", "version"} & set(answer["columns"])
-
-    def test_what_a_revert_brings_back_is_of_its_first_author(
-        self, blame, write, reword, revert
-    ):
-        entry = write("Run `make a` before you push.", tags=["a"])
-        delta = reword(entry, content="Never push.", tags=["b"])["delta"]["id"]
-        reworded = blame(entry)
-        revert(delta=delta)
-
-        back = blame(entry)
-        revert(delta=delta)
-
-        assert [part["change"]["revision"] for part in back["parts"]] == [1]
-        assert back["columns"]["tags"]["revision"] == 1
-        assert blame(entry)["parts"] == reworded["parts"]
-        assert blame(entry)["columns"] == reworded["columns"]
-
-    def test_its_parts_are_the_text_byte_for_byte(self, blame, write, reword):
-        entry = write("Run  `make a`\n\nbefore\tyou push.")
-        reword(entry, content="Run  `make b`\n\nbefore\tyou\u00a0push it.")
-
-        text = "".join(part["text"] for part in blame(entry)["parts"])
-
-        assert text == "Run  `make b`\n\nbefore\tyou\u00a0push it."
