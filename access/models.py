@@ -44,18 +44,6 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         """Return the names of the callers with these keys, as history and audit have them."""
         return [f"key:{prefix}" for prefix in self.values_list("prefix", flat=True)]
 
-    def of_same_holder(self, key_id: uuid.UUID | None) -> ApiKeyQuerySet:
-        """Return a key, and the keys whose secrets its holder was given, too.
-
-        These are the keys that it issued or that come from the same first issuer, and the
-        keys of the same account.
-        """
-        key = self.filter(pk__in=[key_id])
-        return self.filter(
-            models.Q(root_line_id__in=key.values("root_line_id"))
-            | models.Q(account__in=key.exclude(account=None).values("account"))
-        )
-
     def visible_to(self, caller: Caller) -> ApiKeyQuerySet:
         """Return keys of projects that the caller owns, and the caller's own key.
 

@@ -104,7 +104,7 @@ class DeltaQuerySet(MemoryScopedQuerySet[Any]):
     def awaiting_decision(self) -> Self:
         """Pending deltas and stale deltas.
 
-        A stale delta needs a rebase.
+        A stale delta is renewed when a person decides about it.
         """
         return self.filter(UNDECIDED)
 

@@ -40,18 +40,12 @@ urlpatterns = [
         "playbook/conflicts/<uuid:conflict_id>/reject",
         conflicts.RejectConflictView.as_view(),
     ),
-    path(
-        "playbook/conflicts/<uuid:conflict_id>/reopen",
-        conflicts.ReopenConflictView.as_view(),
-    ),
     path("playbook/deltas", deltas.DeltasView.as_view()),
     path("playbook/deltas/bulk", deltas.BulkDeltasView.as_view()),
     path("playbook/deltas/<uuid:delta_id>", deltas.DeltaView.as_view()),
     path("playbook/deltas/<uuid:delta_id>/accept", decisions.AcceptDeltaView.as_view()),
     path("playbook/deltas/<uuid:delta_id>/edit", decisions.EditDeltaView.as_view()),
     path("playbook/deltas/<uuid:delta_id>/merge", decisions.MergeDeltaView.as_view()),
-    path("playbook/deltas/<uuid:delta_id>/rebase", decisions.RebaseDeltaView.as_view()),
     path("playbook/deltas/<uuid:delta_id>/reject", decisions.RejectDeltaView.as_view()),
     path("playbook/deltas/<uuid:delta_id>/undo", decisions.UndoDeltaView.as_view()),
-    path("playbook/deltas/<uuid:delta_id>/reopen", decisions.ReopenDeltaView.as_view()),
 ]

@@ -20,9 +20,8 @@ from memories.models import Memory, PossibleDuplicate
 from memories.serializers.fields import Note
 from playbook.conflicts import conflict_list
 from playbook.conflicts.contradiction import Contradiction
-from playbook.history.release import NeedsRelease
 from playbook.models import Conflict, PlaybookDelta
-from playbook.review import reopen, resolve_conflict
+from playbook.review import resolve_conflict
 from playbook.review.resolution_steps import SplitPart
 from playbook.review.resolve_conflict import SeenVersions
 from playbook.serializers import conflicts as forms
@@ -40,7 +39,6 @@ def _supersede_conflict(
         caller,
         winner=winner,
         note=data["note"],
-        release_reason=data["release_reason"],
         versions=_seen_versions(data),
     )
     kept = "older" if winner == "left" else "newer"
@@ -59,7 +57,6 @@ def _split_conflict(
         right,
         caller,
         note=data["note"],
-        release_reason=data["release_reason"],
         versions=_seen_versions(data),
     )
     words = "Decided: both rules stay, each under its condition."
@@ -76,26 +73,12 @@ def _reject_newer(
     return "Decided: the newer rule is refused.", decided
 
 
-def _reopen_conflict(
-    conflict: Conflict, caller: Caller, fields: FormInput
-) -> ConflictResult:
-    data = validate_filled(forms.ReopenConflict, fields)
-    opened = reopen.reopen_conflict(
-        conflict,
-        caller,
-        decided_at=data.get("decided_at"),
-        release_reason=data["release_reason"],
-    )
-    return "Reopened: it waits for a decision again.", opened
-
-
 # Each function returns a message and the conflict. The conflict is as it was at the end
 # of the function's own transaction.
 RESOLUTIONS: dict[str, Callable[[Conflict, Caller, FormInput], ConflictResult]] = {
     "supersede": _supersede_conflict,
     "split": _split_conflict,
     "reject": _reject_newer,
-    "reopen": _reopen_conflict,
 }
 DUPLICATE_DECISIONS = {
     "merge": (
@@ -135,7 +118,7 @@ class ConflictPage(InboxPage):
 
 
 class ResolveConflictView(InboxPage):
-    """Resolve a conflict in one of three ways, or undo the last decision about it."""
+    """Resolve a conflict in one of three ways."""
 
     template = "console/inbox/single_card.html"
 
@@ -150,10 +133,12 @@ class ResolveConflictView(InboxPage):
             if isinstance(refusal, Contradiction) and refusal.conflicts:
                 return self.lead_to_conflict(refusal)
             return self.render_refusal(pk, fields, refusal)
-        if name == "reopen":
-            return self.respond(message, next_card=str(pk), back=[str(pk)])
+        deltas = PlaybookDelta.objects.filter(pk__in=decided.decided_with)
         return self.respond(
-            message, reopen=decided, next_card=fields.get("next", ""), gone=str(pk)
+            message,
+            undo=self.undoable(deltas),
+            next_card=fields.get("next", ""),
+            gone=str(pk),
         )
 
     def render_refusal(
@@ -165,7 +150,6 @@ class ResolveConflictView(InboxPage):
             self.may_decide,
             fields,
             message,
-            needs_release=isinstance(refusal, NeedsRelease),
         )
         if self.wants_json:
             part = self.render_part("conflict.html", card=card)

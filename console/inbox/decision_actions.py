@@ -8,7 +8,6 @@ input.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from rest_framework import serializers
@@ -24,13 +23,11 @@ from playbook.review import (
     decide,
     delta_review,
     merge_into_entry,
-    rebase,
-    reopen,
     revert,
 )
 from playbook.review.merge_into_entry import NoMergedText
 from playbook.serializers import deltas as forms
-from playbook.serializers.entries import EntryText, WithRelease, WithVersion
+from playbook.serializers.entries import EntryText, WithVersion
 
 # A dict of each reason code and the words that a curator reads.
 REASONS = {code: code.replace("_", " ") for code in delta_review.REASON_CODES}
@@ -38,41 +35,27 @@ REASONS = {code: code.replace("_", " ") for code in delta_review.REASON_CODES}
 DecisionResult = tuple[str, PlaybookDelta]
 
 
-@dataclass(frozen=True)
-class DecisionAction:
-    """A decision that a person can make.
-
-    `run` makes the decision. If `is_last` is true, the decision cannot be undone.
-    """
-
-    run: Callable[[PlaybookDelta, Caller, FormInput], DecisionResult]
-    is_last: bool = False
-
-
 def _accept(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    data = _validated_data(forms.AcceptDelta, fields, "note", "release_reason")
+    data = _validated_data(forms.AcceptDelta, fields, "note")
     decided = decide.accept(
         delta,
         caller,
         version=data.get("expected_version"),
         note=data["note"],
-        release_reason=data["release_reason"],
     )
-    verb = "Released" if decided.is_quarantined else "Accepted"
-    return f"{verb}: {_describe_proposal(decided)}.", decided
+    return f"Accepted: {_describe_proposal(decided)}.", decided
 
 
 def _edit(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
     changed: dict[str, Any] = _changed_fields(delta, fields)
     if "applies_to" in changed:
         changed["applies_to"] = comma_list.split(changed["applies_to"])
-    changes = validate(EntryText, changed)
+    changes = validate(EntryText, changed) or {"content": delta.content}
     decided = decide.edit_and_accept(
         delta,
         changes,
         caller,
         version=_version(fields),
-        release_reason=_release_reason(fields),
     )
     return f"Accepted in your words: {_describe_proposal(decided)}.", decided
 
@@ -96,7 +79,6 @@ def _merge(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionR
         embedded_text=text,
         version=data.get("expected_version"),
         entry_version=data.get("entry_version"),
-        release_reason=_release_reason(fields),
     )
     return f"Merged into {entry.label}.", decided
 
@@ -115,65 +97,34 @@ def _reject(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> Decision
     return f"Rejected: {data['reason']}.", decided
 
 
-def _rebase(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    decided = rebase.rebase_delta(delta, caller, version=_version(fields)).delta
-    label = decided.entry.label if decided.entry else "a decision"
-    return f"Renewed: it waits for {label} as it is now.", decided
-
-
 def _undo(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    data = _validated_data(forms.UndoDelta, fields, "reason", "release_reason")
+    data = _validated_data(forms.UndoDelta, fields, "reason")
     decided = revert.undo_delta(
         delta,
         caller,
         reason=data["reason"],
-        release_reason=data["release_reason"],
         version=data.get("expected_version"),
     )
-    return f"Undone: {_describe_proposal(decided)} is as it was before.", decided
+    is_back = decided.status in PlaybookDelta.IN_FORCE
+    how = "is in force again" if is_back else "is as it was before"
+    return f"Undone: {_describe_proposal(decided)} {how}.", decided
 
 
-def _redo(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    decided = revert.redo_delta(
-        delta,
-        caller,
-        release_reason=_release_reason(fields),
-        version=_version(fields),
-    )
-    return f"In force again: {_describe_proposal(decided)}.", decided
-
-
-def _reopen(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    decided = reopen.reopen_delta(
-        delta,
-        caller,
-        version=_version(fields),
-        release_reason=_release_reason(fields),
-    )
-    return "Reopened: it waits for a decision again.", decided
-
-
-DECISION_ACTIONS = {
-    "accept": DecisionAction(_accept),
-    "edit": DecisionAction(_edit),
-    "merge": DecisionAction(_merge),
-    "reject": DecisionAction(_reject),
-    "undo": DecisionAction(_undo),
-    "rebase": DecisionAction(_rebase, is_last=True),
-    "redo": DecisionAction(_redo, is_last=True),
-    "reopen": DecisionAction(_reopen, is_last=True),
+# A dict of the name of each decision and the function that makes it.
+DECISIONS: dict[str, Callable[[PlaybookDelta, Caller, FormInput], DecisionResult]] = {
+    "accept": _accept,
+    "edit": _edit,
+    "merge": _merge,
+    "reject": _reject,
+    "undo": _undo,
 }
 
 
 def undo_last_decision(
     delta: PlaybookDelta, caller: Caller, version: str
 ) -> DecisionResult:
-    """Undo the last decision.
-
-    A reverted proposal is in force again afterwards. Any other proposal is open again.
-    """
-    is_undone = delta.status == PlaybookDelta.DeltaStatus.REVERTED
-    return (_redo if is_undone else _reopen)(delta, caller, {"version": version})
+    """Undo what a proposal did, or its undo."""
+    return _undo(delta, caller, {"version": version})
 
 
 def _validated_data(
@@ -189,13 +140,6 @@ def _validated_data(
 def _version(fields: FormInput) -> int | None:
     version: int | None = _validated_data(WithVersion, fields).get("expected_version")
     return version
-
-
-def _release_reason(fields: FormInput) -> str:
-    data = validate_filled(
-        WithRelease, {"release_reason": fields.get("release_reason", "")}
-    )
-    return str(data["release_reason"])
 
 
 def _changed_fields(delta: PlaybookDelta, fields: FormInput) -> dict[str, str]:

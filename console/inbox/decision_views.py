@@ -18,11 +18,12 @@ from django.urls import reverse
 from common import errors
 from common.caller import Role
 from console.inbox import form_input
-from console.inbox.decision_actions import DECISION_ACTIONS, REASONS, undo_last_decision
+from console.inbox.decision_actions import DECISIONS, REASONS, undo_last_decision
 from console.inbox.form_input import FormInput
 from console.inbox.inbox_page import InboxPage
 from console.inbox.views import CardPage
 from playbook.conflicts.contradiction import Contradiction
+from playbook.models import PlaybookDelta
 from playbook.review import bulk
 from playbook.review.available import NotInBulk
 
@@ -40,21 +41,21 @@ class DecideView(CardPage):
         return redirect(f"{card}?{urlencode(self.list_query)}")
 
     def post(self, request: HttpRequest, pk: uuid.UUID, name: str) -> HttpResponse:
-        if name not in DECISION_ACTIONS:
+        if name not in DECISIONS:
             raise Http404("There is no such decision.")
-        delta, decision = self.delta(pk), DECISION_ACTIONS[name]
+        delta = self.delta(pk)
         fields = form_input.from_request(request)
         try:
-            message, decided = decision.run(delta, self.caller, fields)
+            message, decided = DECISIONS[name](delta, self.caller, fields)
         except errors.Refusal as refusal:
             if isinstance(refusal, Contradiction) and refusal.conflicts:
                 return self.lead_to_conflict(refusal)
             return self.render_refusal(pk, fields, refusal)
-        if name == "rebase":
-            return self.render_renewed(pk, fields, message)
-        undo = {} if decision.is_last else {pk: decided.version}
         return self.respond(
-            message, undo=undo, next_card=fields.get("next", ""), gone=str(pk)
+            message,
+            undo=self.undoable([decided]),
+            next_card=fields.get("next", ""),
+            gone=str(pk),
         )
 
     def render_refusal(
@@ -68,18 +69,6 @@ class DecideView(CardPage):
             part = self.render_part("card.html", card=card)
             return self.respond(message, status=refusal.status, card=part, at=str(pk))
         return self.render_card(card, refusal.status)
-
-    def render_renewed(
-        self, pk: uuid.UUID, fields: FormInput, message: str
-    ) -> HttpResponse:
-        card = self.card(self.delta(pk), fields)
-        if self.wants_json:
-            return self.respond(
-                message, card=self.render_part("card.html", card=card), at=str(pk)
-            )
-        if "content" in fields:
-            return self.render_card(card)
-        return self.respond(message, next_card=str(pk))
 
 
 class UndoView(InboxPage):
@@ -100,7 +89,7 @@ class UndoView(InboxPage):
                     return self.lead_to_conflict(refusal)
                 refusals.append(refusal.detail)
         if len(messages) > 1:
-            messages = [f"Undone: {len(messages)} wait again."]
+            messages = [f"Undone: {len(messages)}."]
         message = " ".join([*messages, *dict.fromkeys(refusals)])
         status = 200 if messages else 409
         back = [str(pk) for pk in versions]
@@ -134,10 +123,10 @@ class BulkView(InboxPage):
             )
         except errors.Refusal as refusal:
             return self.respond(refusal.detail, status=refusal.status, gone_all=[])
-        versions = {one.delta_id: one.version for one in outcomes if one.version}
-        message = " ".join(_summarise(action, len(versions), outcomes))
-        gone = [str(pk) for pk in versions]
-        return self.respond(message, undo=versions, gone_all=gone)
+        done = [one.delta_id for one in outcomes if one.version]
+        message = " ".join(_summarise(action, len(done), outcomes))
+        undo = self.undoable(PlaybookDelta.objects.filter(pk__in=done))
+        return self.respond(message, undo=undo, gone_all=list(map(str, done)))
 
 
 def _summarise(

@@ -6,7 +6,7 @@ It knows which list the reader came from, and it answers after a decision.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -27,6 +27,7 @@ from playbook.conflicts import conflict_list
 from playbook.conflicts.contradiction import Contradiction
 from playbook.models import Conflict, PlaybookDelta
 from playbook.reading import delta_list
+from playbook.review.available import Permissions
 
 FLASH_KEY = (
     "inbox_said"  # The session key of the message that the page after a decision shows.
@@ -147,12 +148,20 @@ class InboxPage(ProjectPage):
             return JsonResponse({"go": url}, status=refusal.status)
         return redirect(url)
 
+    def undoable(self, decided: Iterable[PlaybookDelta]) -> dict[uuid.UUID, int]:
+        """Return the versions of those decisions that the reader can undo."""
+        permissions = Permissions(self.caller)
+        return {
+            delta.pk: delta.version
+            for delta in decided
+            if permissions.find_refusal("undo", delta) is None
+        }
+
     def respond(
         self,
         message: str,
         *,
         undo: Mapping[uuid.UUID, int] | None = None,
-        reopen: Conflict | None = None,
         status: int = 200,
         next_card: str = "",
         link: str = "",
@@ -160,19 +169,14 @@ class InboxPage(ProjectPage):
     ) -> HttpResponse:
         """Send a message to the script, or redirect to the list, which shows the message.
 
-        The answer contains a button that undoes the decision, unless a later decision
-        depends on that decision. For proposals, `undo` is a dict of the id of each
-        proposal and the version of its decision. For a conflict, pass `reopen`. `link`
-        is a page that undoes the decision; it replaces the button. `next_card` is the
-        card to go to.
+        The answer contains a button that undoes the decision, if `undo` has the id of
+        a proposal and the version of its decision. `link` is a page that undoes the
+        decision; it replaces the button. `next_card` is the card to go to.
         """
         flash: dict[str, Any] = {"words": message, "link": link, "bad": status >= 400}
         flash["undo"] = [
             {"id": str(pk), "version": version} for pk, version in (undo or {}).items()
         ]
-        if reopen and reopen.decided_at:
-            at = reopen.decided_at.isoformat()
-            flash["reopen"] = {"id": str(reopen.pk), "decided_at": at}
         if self.wants_json:
             part = self.render_part("flash.html", flash=flash)
             badge = {

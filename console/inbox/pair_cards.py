@@ -41,7 +41,6 @@ class ConflictCard:
     may_decide: bool
     form_input: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
-    needs_release: bool = False
 
     @property
     def pk(self) -> uuid.UUID:
@@ -85,8 +84,6 @@ def conflict_card(
     may_decide: bool,
     form_input: Mapping[str, str] | None = None,
     refusal: str = "",
-    *,
-    needs_release: bool = False,
 ) -> ConflictCard:
     """Build the card of a conflict that was loaded by `conflict_list.in_full`."""
     found = conflict_sides.sides_of(conflict)
@@ -106,7 +103,6 @@ def conflict_card(
         may_decide,
         form_input or {},
         refusal,
-        needs_release,
     )
 
 

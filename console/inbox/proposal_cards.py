@@ -20,13 +20,12 @@ from inference import tokens
 from memories.models import Memory
 from playbook.entries.text_limits import MAX_CONTENT
 from playbook.history.operations import SETTABLE_COLUMNS
-from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, format_line
 from playbook.proposals.proposed_change import Operation
-from playbook.review import available, gate_words, rebase
+from playbook.review import available, gate_words, renewal
 from playbook.review.available import Permissions
 from playbook.review.gate_words import GateFinding
-from playbook.review.rebase import EntryDrift
+from playbook.review.renewal import EntryDrift
 
 Status = PlaybookDelta.DeltaStatus
 UNDECIDED = (Status.PENDING, Status.STALE)
@@ -67,9 +66,8 @@ class ProposalCard:
 
     `decisions` are the names of the decisions that the reader may make now, and
     `is_bulk_acceptable` says whether "accept" is possible for several at once. `unsafe` is the
-    marked text of a proposal in quarantine, and `obstacle` says why the reader may
-    not release it. After a refusal, `form_input` is what the reader typed, and `refusal`
-    is the reason for the refusal; `needs_release` says that an owner's reason is missing.
+    marked text of a proposal in quarantine. After a refusal, `form_input` is what the
+    reader typed, and `refusal` is the reason for the refusal.
     """
 
     delta: PlaybookDelta
@@ -83,10 +81,8 @@ class ProposalCard:
     decisions: Collection[str]
     is_bulk_acceptable: bool = False
     unsafe: UnsafeView | None = None
-    obstacle: str = ""
     form_input: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
-    needs_release: bool = False
 
     @property
     def pk(self) -> uuid.UUID:
@@ -105,11 +101,6 @@ class ProposalCard:
     @property
     def is_quarantined(self) -> bool:
         return self.delta.is_quarantined
-
-    @property
-    def asks_reason(self) -> bool:
-        """Whether the forms that put the proposal in force ask for an owner's reason."""
-        return self.is_quarantined or self.needs_release
 
     @property
     def is_undecided(self) -> bool:
@@ -208,7 +199,7 @@ def build_cards(
     The number of queries is the same for any number of proposals.
     """
     targets = _target_entries(deltas, caller)
-    drifts = rebase.find_drift(d for d in deltas if d.status in UNDECIDED)
+    drifts = renewal.find_drift(d for d in deltas if d.status in UNDECIDED)
     texts_before = _texts_before(deltas, caller) | _memory_texts(deltas, caller)
     permissions = Permissions(caller)
     return [
@@ -226,10 +217,8 @@ def build_cards(
             decisions=permissions.actions(delta),
             is_bulk_acceptable=_is_bulk_acceptable(delta, permissions),
             unsafe=_unsafe_view(delta),
-            obstacle=_release_obstacle(delta, permissions),
             form_input=form_input or {},
             refusal=describe_refusal(refusal) if refusal else "",
-            needs_release=isinstance(refusal, NeedsRelease),
         )
         for delta in deltas
     ]
@@ -244,14 +233,6 @@ def _unsafe_view(delta: PlaybookDelta) -> UnsafeView | None:
     if not (delta.is_quarantined and delta.status in UNDECIDED):
         return None
     return unsafe_text.mark_text(delta)
-
-
-def _release_obstacle(delta: PlaybookDelta, permissions: Permissions) -> str:
-    """Say why the reader may not release a waiting proposal from quarantine."""
-    if not (delta.is_quarantined and delta.status == Status.PENDING):
-        return ""
-    refusal = permissions.find_refusal("accept", delta)
-    return refusal.detail if refusal else ""
 
 
 def token_difference(

@@ -1,4 +1,4 @@
-"""Mark the unsafe phrases of a proposal in its text, for the person who releases it."""
+"""Mark the unsafe phrases of a proposal in its text, for the person who decides."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from common.admin.action_forms import ApplyMixin
 from common.caller import Caller, Role
 from playbook.conflicts.contradiction import Contradiction
 from playbook.entries.text_limits import MAX_INTEGER, MIN_INTEGER
-from playbook.history.release import NeedsRelease
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.proposals import person_edits
 from playbook.reading import entry_list
@@ -58,19 +57,14 @@ class RevisionForm(forms.Form):
 class RevertForm(ApplyMixin, forms.Form):
     """What to revert, and the reason, which is required.
 
-    `revert_choices` lists what can be reverted. After a refusal, `needs_release` says
-    that only an owner's `release_reason` is missing.
+    `revert_choices` lists what can be reverted.
     """
-
-    needs_release = False
 
     what = forms.CharField(error_messages={"required": "Choose what to revert."})
     reason = forms.CharField(
         max_length=1000,
         error_messages={"required": "Say why; the history keeps it."},
     )
-
-    release_reason = forms.CharField(max_length=1000, required=False)
 
     def __init__(
         self, data: Any, *, project: Project, revision: int, caller: Caller
@@ -88,11 +82,7 @@ class RevertForm(ApplyMixin, forms.Form):
                 target,
                 self.caller,
                 reason=self.cleaned_data["reason"],
-                release_reason=self.cleaned_data["release_reason"],
             )
-        except NeedsRelease:
-            self.needs_release = True
-            raise
         except Contradiction as refusal:
             self.contradiction = refusal
             raise

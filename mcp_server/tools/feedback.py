@@ -31,10 +31,14 @@ class FeedbackAnswer(serializers.Serializer[Any]):
 def run(call: McpCall) -> McpAnswer:
     entry = find_rule(call, call.arguments["id"])
     answer = call.run_once(lambda: vote(call, entry))
-    counts = f"{answer['label']}: helpful={answer['helpful']} harmful={answer['harmful']}."
+    counts = (
+        f"{answer['label']}: helpful={answer['helpful']} harmful={answer['harmful']}."
+    )
     if call.caller.attests_in(entry.project_id):
         return McpAnswer(answer, f"Noted for {counts}")
-    return McpAnswer(answer, f"Your key may not attest, so its vote counts nothing. {counts}")
+    return McpAnswer(
+        answer, f"Your key may not attest, so its vote counts nothing. {counts}"
+    )
 
 
 def vote(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:

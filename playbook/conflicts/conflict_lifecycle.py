@@ -133,11 +133,6 @@ def close_for_rejection(delta: PlaybookDelta, caller: Caller) -> None:
         _close(conflict, reason, caller, delta)
 
 
-def reopen_conflict(conflict: Conflict, caller: Caller) -> None:
-    """Reopen a conflict whose decision a person has reversed."""
-    _open(conflict, caller, verb="reopen")
-
-
 def _close_all(
     rows: QuerySet[Conflict],
     reason: SettledReason,
@@ -160,10 +155,10 @@ def _close(
     audit(conflict, caller, "close")
 
 
-def _open(conflict: Conflict, caller: Caller, verb: str = "open") -> None:
+def _open(conflict: Conflict, caller: Caller) -> None:
     conflict.note, conflict.decided_at = "", None
     _save(conflict, State.OPEN, [])
-    audit(conflict, caller, verb)
+    audit(conflict, caller, "open")
 
 
 def _save(

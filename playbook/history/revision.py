@@ -22,8 +22,8 @@ from common.caller import Caller
 from common.erasure import redaction
 from inference.embedding.vector import Vector
 from playbook.entries import entry_index, entry_vectors, file_anchors, freshness
-from playbook.history import release
-from playbook.history.release import RuleText, UnsafeText
+from playbook.history import live_guard
+from playbook.history.live_guard import RuleText
 from playbook.models import Playbook, PlaybookChange, PlaybookEntry, Support
 from projects import search_language
 from projects.models import Project
@@ -89,8 +89,7 @@ class PurgedEntry(errors.StateConflict):
 class Cause:
     """Why a revision was made.
 
-    The change rows of the revision record the cause. `release` is the reason that an
-    owner typed to release unsafe texts.
+    The change rows of the revision record the cause.
     """
 
     reason: str = ""
@@ -98,7 +97,6 @@ class Cause:
     run_id: uuid.UUID | None = None
     memory_id: uuid.UUID | None = None
     agent_id: str = ""
-    release: str = ""
 
 
 def lock_playbook(project: Project) -> Playbook:
@@ -161,7 +159,6 @@ class Revision:
         self.number = playbook.revision + 1
         self.now = timezone.now()
         self.changes: list[PlaybookChange] = []
-        self.released: list[UnsafeText] = []
         self._has_text_without_vector = False
         self._reworded: list[PlaybookEntry] = []
 
@@ -189,7 +186,7 @@ class Revision:
         if entry.review_after is None:
             entry.review_after = freshness.next_review(self.playbook.project, self.now)
         self.refuse_over_budget(entry.tokens)
-        self.refuse_unreleased({entry.label: RuleText.of(entry).new_text(None)})
+        self.refuse_unsafe({entry.label: RuleText.of(entry).new_text(None)})
         entry.save(force_insert=True)
         self.playbook.next_label += 1
         self.playbook.tokens += entry.tokens
@@ -225,7 +222,7 @@ class Revision:
         if entry.tokens > cost:
             self.refuse_over_budget(entry.tokens - cost)
         new_text = RuleText.of(entry).new_text(text_before)
-        self.refuse_unreleased({entry.label: new_text})
+        self.refuse_unsafe({entry.label: new_text})
         entry.save(update_fields=columns)
         self.playbook.tokens += entry.tokens - cost
         if content != entry.content:
@@ -319,11 +316,8 @@ class Revision:
                 f"{more} more do not fit. Shorten or retire entries first."
             )
 
-    def refuse_unreleased(self, texts: Mapping[str, str]) -> None:
-        """Refuse unsafe texts that become live, unless an owner releases them."""
-        self.released += release.require_release(
-            self.playbook.project, self.caller, texts, self.cause.release
-        )
+    def refuse_unsafe(self, texts: Mapping[str, str]) -> None:
+        live_guard.refuse_unsafe(self.playbook.project, texts)
 
     def close(self) -> list[PlaybookChange]:
         """Write the change rows, the audit rows and the playbook's own row."""
@@ -347,10 +341,6 @@ class Revision:
         for change in self.changes:
             by_entry.setdefault(change.entry_id, []).append(change)
         trail.record_all(self._event(changes) for changes in by_entry.values())
-        if self.released and self.cause.delta_id is None:
-            release.record_release(
-                self.caller, self.playbook, self.released, self.cause.release
-            )
 
     def _event(self, changes: Sequence[PlaybookChange]) -> AuditEvent:
         first = changes[0]

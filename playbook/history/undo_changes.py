@@ -18,7 +18,7 @@ from django.utils.dateparse import parse_datetime
 from memories.models import Memory
 from playbook.entries import entry_index, entry_vectors, file_anchors
 from playbook.history.change_chains import stable_columns
-from playbook.history.release import RuleText
+from playbook.history.live_guard import RuleText
 from playbook.history.revision import (
     COUNTERS,
     SUPPORTS,
@@ -117,7 +117,7 @@ class _EntryUndo:
         more = sum(entry.tokens - cost[pk] for pk, entry in self.entries.items())
         if more > 0:
             revision.refuse_over_budget(more)
-        self._refuse_unreleased(revision, texts)
+        self._refuse_unsafe(revision, texts)
         self._free_texts(revision)
         self._write()
         revision.playbook.tokens += more
@@ -132,10 +132,10 @@ class _EntryUndo:
             entry_vectors.embed_later(revision.playbook.project_id)
         self.supports.save()
 
-    def _refuse_unreleased(
+    def _refuse_unsafe(
         self, revision: Revision, texts: dict[uuid.UUID, RuleText]
     ) -> None:
-        revision.refuse_unreleased(
+        revision.refuse_unsafe(
             {
                 entry.label: RuleText.of(entry).new_text(texts[pk])
                 for pk, entry in self.entries.items()

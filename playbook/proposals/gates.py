@@ -9,7 +9,7 @@ from dataclasses import replace
 from common.text.supply.changes import describe_text
 from inference import tokens
 from playbook.entries.neighbours import Neighbour
-from playbook.history import release, votes
+from playbook.history import live_guard, votes
 from playbook.history.revision import next_label
 from playbook.models import Playbook, PlaybookEntry, format_line
 from playbook.proposals import removal_limit
@@ -99,7 +99,7 @@ def _resulting_text(proposal: Proposal) -> str:
     entry, restores = proposal.entry, proposal.operation == Operation.RESTORE
     if proposal.operation not in (*WRITES_TEXT, Operation.RESTORE, Operation.TAG):
         return ""
-    columns = {name: proposal.rule_column(name) for name in release.RULE_COLUMNS}
+    columns = {name: proposal.rule_column(name) for name in live_guard.RULE_COLUMNS}
     tags = proposal.tags or (entry.tags if entry and restores else ())
     if entry is None or restores or _changes_rule(entry, columns):
         return unsafe_phrases.join_columns(**columns, tags=tags)

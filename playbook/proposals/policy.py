@@ -35,8 +35,8 @@ IN_DOUBT = (
     "reject to confirm it."
 )
 FORGETS_MEMORY = (
-    "Another key stored this memory. Accepted, it is deleted softly; reopen this proposal, or "
-    "restore the memory, to have it back."
+    "Another key stored this memory. Accepted, it is deleted softly; restore the memory to "
+    "have it back."
 )
 REMOVAL_OPERATIONS = {
     *(Operation.DELETE, Operation.DEPRECATE, Operation.MERGE),

@@ -13,7 +13,7 @@ from common.text import plain_text, secrets
 from inference.embedding.vector import Vector
 from playbook.entries.matches import Match
 from playbook.entries.neighbours import Neighbour
-from playbook.history.release import RULE_COLUMNS
+from playbook.history.live_guard import RULE_COLUMNS
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.queries import TRUSTED_SOURCES
 from playbook.rule_text import applicability

@@ -1,6 +1,6 @@
 """Decisions of people about deltas, changes, conflicts and entries.
 
-People accept, edit, reject, merge, rebase, reopen, revert, resolve and verify.
+People accept, edit, reject, merge, revert, resolve and verify.
 
 May import `playbook.proposals` and everything below it.
 """

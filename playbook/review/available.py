@@ -15,25 +15,21 @@ from typing import Literal, get_args
 from access.models import ApiKey
 from common import errors
 from common.caller import Caller, Role
-from playbook.history import release
-from playbook.history.release import NeedsRelease, UnsafeText
+from playbook.history import live_guard
+from playbook.history.live_guard import UnsafePhrases, UnsafeText
 from playbook.models import PlaybookDelta
 from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.rule_text import unsafe_phrases
 
 Status = PlaybookDelta.DeltaStatus
-DeltaAction = Literal[
-    "accept", "edit", "merge", "reject", "rebase", "undo", "redo", "reopen"
-]
+DeltaAction = Literal["accept", "edit", "merge", "reject", "undo"]
 ACTIONS: tuple[DeltaAction, ...] = get_args(DeltaAction)
 # Warnings after which a person reads a proposal alone, and not among others.
 READ_ALONE = frozenset({"language", "foreign", "supply"})
 
 
 class OwnDelta(errors.Forbidden):
-    """A key cannot approve its own proposal, and cannot release the proposal of another key of
-    the same holder; sign in, or let another curator decide.
-    """
+    """A key cannot approve its own proposal; sign in, or let another curator decide."""
 
     code = "own_delta"
 
@@ -45,7 +41,7 @@ class DeltaState(errors.StateConflict):
 
 
 class NotInForce(errors.StateConflict):
-    """Only a delta in force can be undone."""
+    """Only a delta in force, or one that was undone, can be undone."""
 
     code = "not_applied"
 
@@ -61,36 +57,33 @@ class ActionRule:
     """When an action is possible, for a curator.
 
     An action that `accepts` is refused to the key that proposed the delta, and in a bulk
-    unless the risk is low. If the delta is in quarantine, it is also refused to the keys of
-    the same holder, and an action that `releases` needs an owner.
+    unless the risk is low. If the delta is in quarantine, an action that `keeps_words` is
+    impossible.
     """
 
     statuses: frozenset[str]
     operations: frozenset[str] = frozenset(Operation)
     needs_content: bool = False
     accepts: bool = False
-    releases: bool = False
+    keeps_words: bool = False
 
 
 WAITING = frozenset({Status.PENDING, Status.STALE})
-PENDING = frozenset({Status.PENDING})
-IN_FORCE = frozenset(PlaybookDelta.IN_FORCE)
+# Undoing an undo is an undo.
+APPLIED = frozenset({*PlaybookDelta.IN_FORCE, Status.REVERTED})
 CHANGES_ENTRIES = frozenset(Operation) - {Operation.FORGET}
 TABLE: Mapping[DeltaAction, ActionRule] = {
-    "accept": ActionRule(PENDING, accepts=True, releases=True),
-    "edit": ActionRule(PENDING, frozenset(WRITES_TEXT), accepts=True, releases=True),
+    "accept": ActionRule(WAITING, accepts=True, keeps_words=True),
+    "edit": ActionRule(WAITING, frozenset(WRITES_TEXT), accepts=True),
     "merge": ActionRule(
-        PENDING,
+        WAITING,
         frozenset({Operation.ADD, Operation.UPDATE}),
         needs_content=True,
         accepts=True,
-        releases=True,
+        keeps_words=True,
     ),
     "reject": ActionRule(WAITING),
-    "rebase": ActionRule(WAITING),
-    "undo": ActionRule(IN_FORCE, CHANGES_ENTRIES),
-    "redo": ActionRule(frozenset({Status.REVERTED}), CHANGES_ENTRIES, releases=True),
-    "reopen": ActionRule(IN_FORCE | {Status.REJECTED, Status.REVERTED}),
+    "undo": ActionRule(APPLIED, CHANGES_ENTRIES),
 }
 
 
@@ -107,7 +100,6 @@ class Situation:
     role: Role | None
     has_content: bool = True
     is_own: bool = False
-    is_bound: bool = False
     in_bulk: bool = False
     reviewer: str = ""
     warnings: frozenset[str] = frozenset()
@@ -115,10 +107,6 @@ class Situation:
     @property
     def is_quarantined(self) -> bool:
         return self.risk == "quarantine"
-
-    @property
-    def may_release(self) -> bool:
-        return self.role == Role.OWNER and not self.is_bound
 
 
 def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
@@ -139,10 +127,9 @@ def find_refusal(action: DeltaAction, case: Situation) -> errors.Refusal | None:
         return refusal
     if rule.accepts and case.is_own:
         return OwnDelta()
-    if rule.releases and case.is_quarantined and not case.may_release:
-        return NeedsRelease(
-            "This proposal is in quarantine. Reject it, or let an owner of the project "
-            "release it with a typed reason (`release_reason`). A bound key releases nothing."
+    if rule.keeps_words and case.is_quarantined:
+        return UnsafeText(
+            "This proposal is in quarantine. Reject it, or accept it in other words."
         )
     return _bulk_refusal(case) if rule.accepts and case.in_bulk else None
 
@@ -155,7 +142,7 @@ def operation_refusal(
     if operation in rule.operations and (has_content or not rule.needs_content):
         return None
     if rule.operations is CHANGES_ENTRIES:
-        return DeltaState("This proposal changed no entry; reopen it instead.")
+        return DeltaState("This proposal changed no entry; restore its memory instead.")
     verb = "merge" if action == "merge" else "edit"
     return DeltaState(f"A delta with the operation {operation} has no text to {verb}.")
 
@@ -163,14 +150,8 @@ def operation_refusal(
 def _state_refusal(action: DeltaAction, case: Situation) -> errors.Refusal:
     if action == "undo":
         return NotInForce(
-            f"This delta is {case.status}; only one in force can be undone."
+            f"This delta is {case.status}; only what was applied can be undone."
         )
-    if action == "redo":
-        return DeltaState(
-            f"This delta is {case.status}; only a reverted one can be redone."
-        )
-    if action == "reopen" and case.status == Status.PENDING:
-        return DeltaState("This delta already waits.")
     by = f" by {case.reviewer}" if case.reviewer else ""
     return DeltaState(f"This delta is already {case.status}{by}.")
 
@@ -198,19 +179,12 @@ class Permissions:
         line = ApiKey.objects.of_same_line(self.caller.key_id)
         return frozenset(line.values_list("pk", flat=True))
 
-    @cached_property
-    def _keys_of_holder(self) -> frozenset[uuid.UUID]:
-        """The keys with which the caller could have proposed a text to release it."""
-        keys = ApiKey.objects.of_same_holder(self.caller.key_id)
-        return frozenset(keys.values_list("pk", flat=True))
-
     def situation(self, delta: PlaybookDelta, *, in_bulk: bool = False) -> Situation:
         return Situation(
             status=delta.status,
             operation=delta.operation,
             risk=delta.risk,
             role=self.caller.role_in(delta.project_id),
-            is_bound=self.caller.is_bound,
             has_content=bool(delta.content),
             is_own=self._is_own(delta),
             in_bulk=in_bulk,
@@ -224,8 +198,7 @@ class Permissions:
         # the choice between the two rules.
         if key_id is None or delta.key_id is None or delta.is_held:
             return False
-        own = self._keys_of_holder if delta.is_quarantined else self._own_keys
-        return delta.key_id == key_id or delta.key_id in own
+        return delta.key_id == key_id or delta.key_id in self._own_keys
 
     def actions(self, delta: PlaybookDelta) -> list[DeltaAction]:
         """Return the actions that are possible now, in the order of the table."""
@@ -249,35 +222,23 @@ def require(
     caller: Caller,
     *,
     in_bulk: bool = False,
-    release_reason: str = "",
 ) -> None:
-    """Raise the refusal of the table, or NeedsRelease if an owner typed no reason."""
+    """Raise the refusal of the table."""
     case = Permissions(caller).situation(delta, in_bulk=in_bulk)
     if refusal := find_refusal(action, case):
         raise refusal
-    if TABLE[action].releases and delta.is_quarantined:
-        refuse_without_reason(delta, caller, release_reason)
 
 
-def refuse_without_reason(delta: PlaybookDelta, caller: Caller, reason: str) -> None:
-    """Raise NeedsRelease unless an owner typed the reason of a release."""
-    if release.may_release(caller, delta.project, reason):
-        return
-    if found := find_unsafe(delta):
-        raise release.needs_release(found)
-    raise NeedsRelease(f"This proposal is in quarantine. {_why(delta)} {release.MEND}")
-
-
-def find_unsafe(delta: PlaybookDelta) -> list[UnsafeText]:
+def find_unsafe(delta: PlaybookDelta) -> list[UnsafePhrases]:
     """Return the proposed text if it is unsafe."""
     label = delta.entry.label if delta.entry else "The proposal"
-    return release.find_unsafe(delta.project, {label: proposed_text(delta)})
+    return live_guard.find_unsafe(delta.project, {label: proposed_text(delta)})
 
 
 def proposed_text(delta: PlaybookDelta) -> str:
     """Return the text that the delta would write, as the checks read it."""
     if delta.operation == Operation.RESTORE and delta.entry:
-        return release.RuleText.of(delta.entry).whole
+        return live_guard.RuleText.of(delta.entry).whole
     payload = delta.payload
     return unsafe_phrases.join_columns(
         delta.content,
@@ -285,9 +246,3 @@ def proposed_text(delta: PlaybookDelta) -> str:
         str(payload.get("action") or ""),
         [str(tag) for tag in payload.get("tags") or ()],
     )
-
-
-def _why(delta: PlaybookDelta) -> str:
-    gates = [gate for gate in delta.gates if isinstance(gate, dict)]
-    messages = (g.get("message", "") for g in gates if g.get("verdict") == "fail")
-    return " ".join(filter(None, messages))

@@ -16,11 +16,11 @@ from inference.embedding.vector import Vector
 from playbook import delta_vectors
 from playbook.conflicts import conflict_lifecycle
 from playbook.conflicts.contradiction import Contradiction, ReturningRule
-from playbook.history.release import RULE_COLUMNS
+from playbook.history.live_guard import RULE_COLUMNS
 from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
 from playbook.proposals import gates, person_edits, submission
 from playbook.proposals.proposed_change import Operation, Proposal
-from playbook.review import available, delta_review, rebase
+from playbook.review import available, delta_review, renewal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -81,14 +81,14 @@ def _keep_delta(refusal: Contradiction, refused: PlaybookDelta) -> Contradiction
     """Let the delta wait in the words that the person gave it."""
     words = {name: getattr(refused, name) for name in WORDS}
     playbook, delta = delta_review.lock_row(refused)
-    if delta.status != PlaybookDelta.DeltaStatus.PENDING:
+    if delta.status not in available.WAITING:
         raise available.DeltaState(f"This delta is already {delta.status}.")
     if any(getattr(delta, name) != value for name, value in words.items()):
         for name, value in words.items():
             setattr(delta, name, value)
         delta_vectors.drop(delta)
         delta_vectors.keep(delta, refusal.vector)
-        rebase.renew(playbook, delta, refusal.caller, refusal.vector)
+        renewal.renew(playbook, delta, refusal.caller, refusal.vector)
     _mark(delta, refusal)
     conflicts = [
         conflict_lifecycle.open_conflict(delta, near) for near in refusal.contradicted

@@ -13,7 +13,7 @@ from inference.embedding.vector import Vector
 from playbook import delta_vectors
 from playbook.conflicts import conflict_lifecycle
 from playbook.history import operations
-from playbook.history.release import NeedsRelease
+from playbook.history.live_guard import UnsafeText
 from playbook.models import PlaybookDelta
 from playbook.proposals import apply, proposed_change
 from playbook.proposals.person_edits import (
@@ -22,7 +22,13 @@ from playbook.proposals.person_edits import (
     refuse_unknown_category,
 )
 from playbook.proposals.proposed_change import Producer
-from playbook.review import available, contradictions, delta_review, verification
+from playbook.review import (
+    available,
+    contradictions,
+    delta_review,
+    renewal,
+    verification,
+)
 from playbook.review.delta_review import EmbeddedText
 
 Status = PlaybookDelta.DeltaStatus
@@ -35,7 +41,6 @@ class Acceptance:
     changes: Mapping[str, Any]
     vector: Vector | None
     note: str
-    release_reason: str
     in_bulk: bool = False
 
 
@@ -45,21 +50,19 @@ def accept(
     *,
     version: int | None = None,
     note: str = "",
-    release_reason: str = "",
     in_bulk: bool = False,
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta.
 
-    A delta in quarantine needs an owner and a `release_reason`, and only a delta of low
-    risk is accepted in a bulk. If two curators accept a delta at the same time, exactly
+    A delta in quarantine is refused, and only a delta of low risk is accepted in a bulk. If two curators accept a delta at the same time, exactly
     one succeeds. If the entry of the delta has changed since the delta was written, the
-    delta becomes stale, and StaleEntry is raised with the current version of the entry.
+    delta is renewed, and StaleEntry is raised: the person decides about it as it is now.
     If the delta contradicts active entries, conflicts are opened, and Contradiction is
     raised.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
-    decision = Acceptance({}, embedded_text.vector, note, release_reason, in_bulk)
+    decision = Acceptance({}, embedded_text.vector, note, in_bulk)
     return _accept_or_mark(delta, caller, decision, version)
 
 
@@ -70,7 +73,6 @@ def edit_and_accept(
     *,
     version: int | None = None,
     note: str = "",
-    release_reason: str = "",
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
     """Apply a waiting delta in a person's own words.
@@ -81,14 +83,14 @@ def edit_and_accept(
     """
     if not changes:
         raise errors.Invalid("An edit changes at least one column.")
-    available.require("edit", delta, caller, release_reason=release_reason)
+    available.require("edit", delta, caller)
     refuse_secrets(delta.project, changes)
     refuse_alone(changes, caller)
     refuse_unknown_category(delta.project, changes)
     embedded_text = embedded_text or delta_review.embed_text(
         delta, changes.get("content") or delta.content
     )
-    decision = Acceptance(changes, embedded_text.vector, note, release_reason)
+    decision = Acceptance(changes, embedded_text.vector, note)
     return _accept_or_mark(delta, caller, decision, version)
 
 
@@ -99,11 +101,10 @@ def _accept_or_mark(
     try:
         return _accept_locked(delta, caller, decision, version)
     except operations.StaleEntry:
-        # The mark is set in its own transaction, because the refused transaction is
-        # rolled back.
-        delta_review.mark_stale(delta, caller)
+        # In its own transaction, because the refused transaction is rolled back.
+        renewal.renew_stale(delta, caller)
         raise
-    except NeedsRelease:
+    except UnsafeText:
         delta_review.mark_quarantined(delta, caller)
         raise
 
@@ -118,20 +119,22 @@ def _accept_locked(
         caller,
         version=version,
         in_bulk=decision.in_bulk,
-        release_reason=decision.release_reason,
     )
+    if delta.status == Status.STALE:
+        raise operations.StaleEntry(
+            f"{renewal.ENTRY_CHANGED} It is renewed; read it again, and decide."
+        )
     if decision.changes:
         _reword(delta, decision.changes)
     # The playbook may have other rules now, and the text of the delta may have changed.
     contradictions.refuse(delta, decision.vector, caller)
-    delta_review.sign(delta, caller, decision.note or decision.release_reason)
+    delta_review.sign(delta, caller, decision.note)
     apply.apply_delta(
         playbook,
         delta,
         caller,
         status=delta_review.accepted_status(delta),
         vector=decision.vector,
-        release_reason=decision.release_reason,
     )
     delta_vectors.drop(delta)
     delta_review.audit(delta, caller, "edit" if decision.changes else "accept")
@@ -141,6 +144,9 @@ def _accept_locked(
 def _reword(delta: PlaybookDelta, changes: Mapping[str, Any]) -> None:
     delta.suggested = delta_review.original_proposal(delta)
     delta.producer = Producer.HUMAN
+    if delta.is_quarantined:
+        # The words are a person's now; the last step reads them again.
+        delta.risk = "high"
     for name, value in changes.items():
         if name in ("content", "category"):
             setattr(delta, name, value)

@@ -26,8 +26,6 @@ Status = PlaybookDelta.DeltaStatus
 # Reasons that a curator gives for a rejection (docs/playbook.md, "Deciding").
 REASON_CODES = ("wrong", "duplicate", "too_vague", "one_off", "unsafe", "other")
 
-ENTRY_CHANGED = "The entry has changed since this proposal."
-
 
 @dataclass(frozen=True)
 class EmbeddedText:
@@ -54,7 +52,6 @@ def lock_delta(
     *,
     version: int | None = None,
     in_bulk: bool = False,
-    release_reason: str = "",
 ) -> tuple[Playbook, PlaybookDelta]:
     """Lock a delta for an action of the caller.
 
@@ -63,9 +60,7 @@ def lock_delta(
     """
     caller.require(Role.CURATOR, delta.project_id)
     playbook, delta_row = lock_row(delta)
-    available.require(
-        action, delta_row, caller, in_bulk=in_bulk, release_reason=release_reason
-    )
+    available.require(action, delta_row, caller, in_bulk=in_bulk)
     refuse_other_version(delta_row, version)
     return playbook, delta_row
 
@@ -127,14 +122,6 @@ def audit(delta: PlaybookDelta, caller: Caller, verb: str) -> None:
         object_id=delta.pk,
         operation=delta.operation,
     )
-
-
-@write
-def mark_stale(delta: PlaybookDelta, caller: Caller, note: str = ENTRY_CHANGED) -> None:
-    """Mark a waiting delta stale because what it would change has changed."""
-    rows = PlaybookDelta.objects.filter(pk=delta.pk).pending()
-    if rows.update(status=Status.STALE, review_note=note, version=delta.version + 1):
-        audit(delta, caller, "stale")
 
 
 @write

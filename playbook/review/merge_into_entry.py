@@ -33,7 +33,6 @@ def merge(
     version: int | None = None,
     entry_version: int | None = None,
     note: str = "",
-    release_reason: str = "",
 ) -> PlaybookDelta:
     """Apply a waiting addition or update as a merge into an entry.
 
@@ -42,7 +41,7 @@ def merge(
     merged text contradicts other entries, the merge waits, conflicts are opened, and
     Contradiction is raised.
     """
-    available.require("merge", delta, caller, release_reason=release_reason)
+    available.require("merge", delta, caller)
     embedded_text = embedded_text or make_text(delta, entry)
     if embedded_text.is_by_hand:
         person_edits.refuse_alone({"content": embedded_text.text}, caller)
@@ -53,7 +52,7 @@ def merge(
         caller,
         embedded_text,
         (version, entry_version),
-        (note, release_reason),
+        note,
     )
 
 
@@ -108,17 +107,15 @@ def _merge_locked(
     caller: Caller,
     embedded_text: EmbeddedText,
     versions: tuple[int | None, int],
-    words: tuple[str, str],
+    note: str,
 ) -> PlaybookDelta:
-    (version, entry_version), (note, release_reason) = versions, words
-    playbook, delta = delta_review.lock_delta(
-        delta, "merge", caller, version=version, release_reason=release_reason
-    )
+    version, entry_version = versions
+    playbook, delta = delta_review.lock_delta(delta, "merge", caller, version=version)
     _retarget(delta, entry, entry_version, embedded_text.text)
     if embedded_text.is_by_hand:
         delta.producer = Producer.HUMAN
     contradictions.refuse(delta, embedded_text.vector, caller)
-    delta_review.sign(delta, caller, note or release_reason)
+    delta_review.sign(delta, caller, note)
     status = Status.EDITED if embedded_text.is_by_hand else Status.ACCEPTED
     apply.apply_delta(
         playbook,
@@ -126,7 +123,6 @@ def _merge_locked(
         caller,
         status=status,
         vector=embedded_text.vector,
-        release_reason=release_reason,
     )
     delta_vectors.drop(delta)
     delta_review.audit(delta, caller, "merge")

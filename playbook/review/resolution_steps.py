@@ -29,16 +29,12 @@ Vectors = Mapping[str, Vector | None]
 
 @dataclass(frozen=True)
 class Resolution:
-    """A decision about a conflict, its author, and vectors of the texts that it writes.
-
-    `release_reason` is what an owner typed to release unsafe texts.
-    """
+    """A decision about a conflict, its author, and vectors of the texts that it writes."""
 
     conflict: Conflict
     caller: Caller
     note: str = ""
     vectors: Vectors = field(default_factory=dict)
-    release_reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,6 @@ def keep_newer(
         delta,
         "accept",
         resolution.caller,
-        release_reason=resolution.release_reason,
     )
     if delta.operation == Operation.MERGE:
         # A merge would add up the counters of its targets. The losing side is only
@@ -129,7 +124,6 @@ def reword_side(
         side.delta,
         "accept" if side.delta.operation == Operation.RESTORE else "edit",
         resolution.caller,
-        release_reason=resolution.release_reason,
     )
     delta.suggested = delta_review.original_proposal(delta)
     delta.producer = Producer.HUMAN
@@ -163,7 +157,6 @@ def _accept(
         caller,
         status=status,
         vector=vector,
-        release_reason=resolution.release_reason,
     )
     delta_vectors.drop(delta)
     delta_review.audit(delta, caller, "accept" if status == Status.ACCEPTED else "edit")
@@ -227,7 +220,6 @@ def _apply_new(
         resolution.caller,
         status=Status.APPLIED,
         vector=vector,
-        release_reason=resolution.release_reason,
     )
     return delta
 

@@ -32,7 +32,7 @@ from playbook.history.revision import lock_playbook
 from playbook.models import Conflict, Playbook, PlaybookDelta
 from playbook.proposals import person_edits
 from playbook.queries import WAITING_STATUSES
-from playbook.review import delta_review, resolution_steps
+from playbook.review import delta_review, renewal, resolution_steps
 from playbook.review.resolution_steps import Resolution, SplitPart, Vectors
 
 State = Conflict.ConflictStage
@@ -64,7 +64,6 @@ def supersede(
     *,
     winner: Winner = "right",
     note: str = "",
-    release_reason: str = "",
     versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
@@ -75,7 +74,7 @@ def supersede(
     """
     if vectors is None:
         vectors = vectors_for(conflict)
-    resolution = Resolution(conflict, caller, note, vectors, release_reason)
+    resolution = Resolution(conflict, caller, note, vectors)
 
     def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
         if winner == "left":
@@ -92,7 +91,6 @@ def split(
     caller: Caller,
     *,
     note: str = "",
-    release_reason: str = "",
     versions: SeenVersions | None = None,
     vectors: Vectors | None = None,
 ) -> Conflict:
@@ -100,7 +98,7 @@ def split(
     _refuse_parts(conflict, left, right, caller)
     if vectors is None:
         vectors = vectors_for(conflict, left, right)
-    resolution = Resolution(conflict, caller, note, vectors, release_reason)
+    resolution = Resolution(conflict, caller, note, vectors)
 
     def act(playbook: Playbook, sides: Sides) -> list[PlaybookDelta]:
         one = resolution_steps.reword_side(playbook, resolution, sides.left, left)
@@ -177,7 +175,7 @@ def note_refusal(conflict: Conflict, refusal: errors.Refusal, caller: Caller) ->
     if isinstance(refusal, NothingToDecide):
         conflict_lifecycle.close_conflict(conflict, refusal.reason, caller)
     elif isinstance(refusal, operations.StaleEntry) and conflict.delta:
-        delta_review.mark_stale(conflict.delta, caller)
+        renewal.renew_stale(conflict.delta, caller)
 
 
 @write

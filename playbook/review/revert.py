@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -104,14 +104,10 @@ def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> Rever
     if found.project_id != project.pk:
         raise errors.NotFound(f"There is no delta {delta_id} in this project.")
     rows = _visible_changes(project, caller).filter(delta_id=delta_id, reverts_id=None)
-    target = RevertTarget(rows, f"delta {delta_id}", _is_picked)
-    if found.status == Status.REVERTED:
-        # A delta that was reopened and applied again also has older revisions.
-        last = rows.order_by("-revision").values("revision")[:1]
-        rows = rows.filter(revision=last)
-        return replace(target, rows=rows, selects=_is_picked_and_out_of_force)
     available.require("undo", found, caller)
-    return target
+    is_undone = found.status == Status.REVERTED
+    selects = _is_picked_and_out_of_force if is_undone else _is_picked
+    return RevertTarget(rows, f"delta {delta_id}", selects)
 
 
 def run_target(project: Project, run_id: uuid.UUID, caller: Caller) -> RevertTarget:
@@ -159,46 +155,20 @@ def undo_delta(
     caller: Caller,
     *,
     reason: str = "",
-    release_reason: str = "",
     version: int | None = None,
 ) -> PlaybookDelta:
-    """Undo a delta that is in force.
+    """Undo a delta that is in force, or the undo of a delta.
 
-    Raises Overlap, which lists the changes that depend on the delta, and NeedsRelease if
-    an unsafe text would become live without an owner's `release_reason`.
+    Raises Overlap, which lists the changes that depend on the delta, and UnsafeText if an
+    unsafe text would become live.
     """
     delta_review.lock_delta(delta_to_undo, "undo", caller, version=version)
-    return _revert_delta(delta_to_undo, caller, reason, release_reason)
+    return _revert_delta(delta_to_undo, caller, reason)
 
 
-@opens_conflicts
-@write
-def redo_delta(
-    delta_to_redo: PlaybookDelta,
-    caller: Caller,
-    *,
-    reason: str = "",
-    release_reason: str = "",
-    version: int | None = None,
-) -> PlaybookDelta:
-    """Put a reverted delta in force again.
-
-    Raises NeedsRelease if an unsafe text would become live without an owner's
-    `release_reason`.
-    """
-    delta_review.lock_delta(
-        delta_to_redo, "redo", caller, version=version, release_reason=release_reason
-    )
-    return _revert_delta(delta_to_redo, caller, reason, release_reason)
-
-
-def _revert_delta(
-    delta: PlaybookDelta, caller: Caller, reason: str, release_reason: str
-) -> PlaybookDelta:
+def _revert_delta(delta: PlaybookDelta, caller: Caller, reason: str) -> PlaybookDelta:
     target = delta_target(delta.project, delta.pk, caller)
-    revert_changes(
-        delta.project, target, caller, reason=reason, release_reason=release_reason
-    )
+    revert_changes(delta.project, target, caller, reason=reason)
     delta.refresh_from_db()
     return delta
 
@@ -211,13 +181,12 @@ def revert_changes(
     caller: Caller,
     *,
     reason: str = "",
-    release_reason: str = "",
 ) -> RevertResult:
     """Revert the changes of a target as one revision.
 
     Counters and supports change only by the difference, so that later votes stay.
     Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
-    OverBudget, Contradiction, and NeedsRelease without an owner's `release_reason`.
+    OverBudget, Contradiction and UnsafeText.
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = lock_playbook(project)
@@ -231,11 +200,9 @@ def revert_changes(
     if not chains_to_revert:
         raise NothingToRevert(f"None of the changes is in force: {target.description}.")
     _refuse_too_many(len(chains_to_revert))
-    chains_to_revert, notes = _drop_waiting_deltas(chains_to_revert)
     _refuse_overlap(chains_to_revert, around)
     cause = Cause(
         reason=reason or f"{caller.name} reverted {target.description}.",
-        release=release_reason,
     )
     revision = Revision(playbook, caller, cause)
     undo_result = undo_changes.undo(
@@ -243,23 +210,11 @@ def revert_changes(
     )
     changes = revision.close()
     deltas = _mark_deltas(project, chains_to_revert, caller, reason)
-    _refuse_quarantined(deltas, project, caller, release_reason)
     _refuse_contradictions(undo_result.entries, changes, caller)
     conflict_lifecycle.update_conflicts(changes, caller, toggled=deltas)
-    notes += undo_result.notes
     return RevertResult(
-        revision.number, changes, undo_result.entries, deltas, tuple(notes)
+        revision.number, changes, undo_result.entries, deltas, tuple(undo_result.notes)
     )
-
-
-def _refuse_quarantined(
-    deltas: Sequence[PlaybookDelta], project: Project, caller: Caller, reason: str
-) -> None:
-    """Refuse to put quarantined deltas in force again without an owner's reason."""
-    for delta in deltas:
-        if delta.is_quarantined and delta.status in PlaybookDelta.IN_FORCE:
-            delta.project = project
-            available.refuse_without_reason(delta, caller, reason)
 
 
 def _refuse_contradictions(
@@ -302,34 +257,6 @@ def _refuse_too_many(number: int) -> None:
             f"A revert undoes at most {MAX_CHANGES} changes, and these are {number}; "
             "begin with the newest ones."
         )
-
-
-def _drop_waiting_deltas(
-    chains_to_revert: Sequence[Chain],
-) -> tuple[list[Chain], list[str]]:
-    """Leave out deltas that wait again, because only a decision puts them in force.
-
-    Return a note for each delta that is left out. Raises DeltaState if nothing else
-    remains.
-    """
-    roots = [chain.root for chain in chains_to_revert if not chain.is_in_force]
-    delta_ids = [root.delta_id for root in roots if root.delta_id]
-    decided = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
-    rows = PlaybookDelta.objects.filter(pk__in=delta_ids).exclude(status__in=decided)
-    waiting = {delta.pk: delta for delta in rows.order_by("pk")}
-    left = [
-        chain
-        for chain in chains_to_revert
-        if chain.is_in_force or chain.root.delta_id not in waiting
-    ]
-    notes = [
-        f"Delta {delta.pk} is {delta.status} since it was reopened, and is not put in "
-        "force; accept it instead."
-        for delta in waiting.values()
-    ]
-    if not left:
-        raise available.DeltaState(notes[0])
-    return left, notes
 
 
 def _refuse_overlap(chains_to_revert: Sequence[Chain], around: Sequence[Chain]) -> None:

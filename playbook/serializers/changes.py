@@ -14,7 +14,7 @@ from playbook.history.revision import SUPPORTS
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.reading import change_list, revision_diff
 from playbook.review.revert import RevertResult
-from playbook.serializers.entries import WithReason, WithRelease
+from playbook.serializers.entries import WithReason
 
 # Number of entries and of deltas listed in the response to a revert (docs/limits.md).
 MAX_NAMED = 100
@@ -91,7 +91,7 @@ class ChangesQuery(InProject, PageQuery):
     date_to = serializers.DateTimeField(required=False)
 
 
-class RevertIn(InProject, WithReason, WithRelease):
+class RevertIn(InProject, WithReason):
     """The target of a revert.
 
     The target is one of change, delta, run, revision, or a range.

@@ -15,7 +15,6 @@ from playbook.conflicts.conflict_sides import Side
 from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_PART, MAX_REASON
 from playbook.models import Conflict, PlaybookEntry
 from playbook.serializers.deltas import QuoteOut
-from playbook.serializers.entries import WithRelease
 
 
 class SideQuote(QuoteOut):
@@ -142,11 +141,11 @@ class ConflictDecision(serializers.Serializer[Any]):
     )
 
 
-class SupersedeConflict(ConflictDecision, WithRelease):
+class SupersedeConflict(ConflictDecision):
     winner = serializers.ChoiceField(choices=["left", "right"], default="right")
 
 
-class SplitConflict(ConflictDecision, WithRelease):
+class SplitConflict(ConflictDecision):
     left_condition = serializers.CharField(max_length=MAX_PART)
     right_condition = serializers.CharField(max_length=MAX_PART)
     left_content = serializers.CharField(
@@ -154,11 +153,4 @@ class SplitConflict(ConflictDecision, WithRelease):
     )
     right_content = serializers.CharField(
         max_length=MAX_CONTENT, required=False, allow_blank=True, default=""
-    )
-
-
-class ReopenConflict(WithRelease):
-    decided_at = serializers.DateTimeField(
-        required=False,
-        help_text="The time of the decision that you read; a later decision is a 409.",
     )

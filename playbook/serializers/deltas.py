@@ -14,13 +14,12 @@ from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_QUOTE, MA
 from playbook.models import PlaybookDelta
 from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import WRITES_TEXT
-from playbook.review import available, delta_review, rebase
+from playbook.review import available, delta_review
 from playbook.review.available import Permissions
 from playbook.serializers.entries import (
     EntryDetail,
     EntryText,
     WithReason,
-    WithRelease,
     WithVersion,
 )
 
@@ -185,8 +184,7 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
     )
     targets = serializers.ListField(child=serializers.DictField(), read_only=True)
     actions = serializers.SerializerMethodField(
-        help_text="What this caller may do with it now. In quarantine, `accept`, `edit` and "
-        "`merge` need a `release_reason`."
+        help_text="What this caller may do with it now; in quarantine, it is edited or rejected."
     )
 
     class Meta:
@@ -281,7 +279,7 @@ class WriteOut(serializers.Serializer[Any]):
     entry = EntryDetail(allow_null=True)
 
 
-class AcceptDelta(WithVersion, WithRelease):
+class AcceptDelta(WithVersion):
     note = serializers.CharField(
         max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
@@ -314,38 +312,8 @@ class RejectDelta(WithVersion):
     )
 
 
-class UndoDelta(WithReason, WithVersion, WithRelease):
+class UndoDelta(WithReason, WithVersion):
     pass
-
-
-class ReopenDelta(WithVersion, WithRelease):
-    pass
-
-
-class ColumnOut(serializers.Serializer[Any]):
-    before = serializers.JSONField(allow_null=True)
-    after = serializers.JSONField(allow_null=True)
-
-
-class DriftOut(serializers.Serializer[Any]):
-    """The columns of an entry that changed since the delta read the entry."""
-
-    entry_id = serializers.UUIDField(source="entry.pk")
-    entry_label = serializers.CharField(source="entry.label")
-    version = serializers.IntegerField(source="entry.version")
-    columns = serializers.SerializerMethodField()
-
-    @extend_schema_field(serializers.DictField(child=ColumnOut()))
-    def get_columns(self, drift: rebase.EntryDrift) -> dict[str, dict[str, Any]]:
-        return {
-            name: {"before": before, "after": after}
-            for name, (before, after) in drift.columns.items()
-        }
-
-
-class RebaseOut(serializers.Serializer[Any]):
-    delta = DeltaOut()
-    changed = DriftOut(source="drift", many=True)
 
 
 class BulkDeltas(InProject, WithReason):

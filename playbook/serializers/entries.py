@@ -269,16 +269,6 @@ class WithVersion(serializers.Serializer[Any]):
     )
 
 
-class WithRelease(serializers.Serializer[Any]):
-    release_reason = serializers.CharField(
-        max_length=MAX_REASON,
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="Why an owner makes an unsafe text live: at least 10 characters.",
-    )
-
-
 class CreateEntry(InProject, EntryText, WithReason):
     content = serializers.CharField(max_length=MAX_CONTENT)
     category = serializers.CharField(max_length=40, default="general")

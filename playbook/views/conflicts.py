@@ -16,7 +16,7 @@ from common.caller import Role
 from playbook.conflicts import conflict_list
 from playbook.conflicts.contradiction import Contradiction
 from playbook.models import Conflict
-from playbook.review import contradictions, reopen, resolve_conflict
+from playbook.review import contradictions, resolve_conflict
 from playbook.review.resolution_steps import SplitPart, Vectors
 from playbook.review.resolve_conflict import SeenVersions
 from playbook.serializers import conflicts as forms
@@ -117,7 +117,6 @@ class SupersedeConflictView(ConflictDecisionView):
             self.caller,
             winner=data["winner"],
             note=data["note"],
-            release_reason=data["release_reason"],
             versions=self.versions(data),
             vectors=vectors,
         )
@@ -148,7 +147,6 @@ class SplitConflictView(ConflictDecisionView):
             right,
             self.caller,
             note=data["note"],
-            release_reason=data["release_reason"],
             versions=self.versions(data),
             vectors=vectors,
         )
@@ -182,31 +180,4 @@ class RejectConflictView(ConflictDecisionView):
     ) -> None:
         resolve_conflict.reject(
             conflict, self.caller, note=data["note"], versions=self.versions(data)
-        )
-
-
-class ReopenConflictView(ConflictDecisionView):
-    form = forms.ReopenConflict
-
-    @extend_schema(
-        operation_id="playbook_conflicts_reopen",
-        request=forms.ReopenConflict,
-        responses=forms.ConflictOut,
-    )
-    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Undo what the decision about a conflict did, and make the conflict wait again."""
-        return super().post(request, conflict_id)
-
-    def vectors(self, conflict: Conflict, data: dict[str, Any]) -> Vectors:
-        return reopen.conflict_vectors(conflict)
-
-    def decide(
-        self, conflict: Conflict, data: dict[str, Any], vectors: Vectors
-    ) -> None:
-        reopen.reopen_conflict(
-            conflict,
-            self.caller,
-            decided_at=data.get("decided_at"),
-            release_reason=data["release_reason"],
-            vectors=vectors,
         )

@@ -13,7 +13,7 @@ from access.project_view import ProjectView
 from common.caller import Role
 from playbook.conflicts.contradiction import Contradiction
 from playbook.history import operations
-from playbook.history.release import NeedsRelease
+from playbook.history.live_guard import UnsafeText
 from playbook.models import PlaybookDelta
 from playbook.reading import delta_list, entry_list
 from playbook.review import (
@@ -21,8 +21,7 @@ from playbook.review import (
     decide,
     delta_review,
     merge_into_entry,
-    rebase,
-    reopen,
+    renewal,
     revert,
 )
 from playbook.serializers import deltas as delta_forms
@@ -54,10 +53,10 @@ class DeltaDecisionView(ProjectView):
         try:
             return self.run_once(delta.project_id, act)
         except operations.StaleEntry:
-            # With an Idempotency-Key, the mark was rolled back together with the decision.
-            self.note_stale(delta)
+            # With an Idempotency-Key, this was rolled back together with the decision.
+            self.renew(delta)
             raise
-        except NeedsRelease:
+        except UnsafeText:
             delta_review.mark_quarantined(delta, self.caller)
             raise
         except Contradiction as refusal:
@@ -73,8 +72,8 @@ class DeltaDecisionView(ProjectView):
     def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    def note_stale(self, delta: PlaybookDelta) -> None:
-        delta_review.mark_stale(delta, self.caller)
+    def renew(self, delta: PlaybookDelta) -> None:
+        renewal.renew_stale(delta, self.caller)
 
     def answer(self, result: Any) -> dict[str, Any]:
         return responses.describe_result(self, result)
@@ -89,8 +88,7 @@ class AcceptDeltaView(DeltaDecisionView):
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Apply a waiting delta.
 
-        A key cannot accept its own proposal. A delta in quarantine needs an owner and a
-        `release_reason`.
+        A key cannot accept its own proposal. A delta in quarantine is edited or rejected.
         """
         return super().post(request, delta_id)
 
@@ -103,7 +101,6 @@ class AcceptDeltaView(DeltaDecisionView):
             self.caller,
             version=data.get("expected_version"),
             note=data["note"],
-            release_reason=data["release_reason"],
             embedded_text=self.embedded_text,
         )
 
@@ -132,7 +129,6 @@ class EditDeltaView(DeltaDecisionView):
             self.caller,
             version=data.get("expected_version"),
             note=data["note"],
-            release_reason=data["release_reason"],
             embedded_text=self.embedded_text,
         )
 
@@ -164,42 +160,13 @@ class MergeDeltaView(DeltaDecisionView):
             version=data.get("expected_version"),
             entry_version=data.get("entry_version"),
             note=data["note"],
-            release_reason=data["release_reason"],
         )
 
-    def note_stale(self, delta: PlaybookDelta) -> None:
+    def renew(self, delta: PlaybookDelta) -> None:
         """Do nothing.
 
         The entry to merge into has changed, and not the entry of the delta.
         """
-
-
-class RebaseDeltaView(DeltaDecisionView):
-    form = entry_forms.WithVersion
-
-    @extend_schema(
-        operation_id="playbook_deltas_rebase",
-        request=entry_forms.WithVersion,
-        responses=delta_forms.RebaseOut,
-    )
-    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Renew a waiting or stale delta for the current version of its entry.
-
-        The delta then waits again.
-        """
-        return super().post(request, delta_id)
-
-    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.embedded_text = delta_review.embed_text(delta, delta.content)
-
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> rebase.RebaseResult:
-        version = data.get("expected_version")
-        return rebase.rebase_delta(
-            delta, self.caller, version=version, embedded_text=self.embedded_text
-        )
-
-    def answer(self, result: rebase.RebaseResult) -> dict[str, Any]:
-        return delta_forms.RebaseOut(result, context={"caller": self.caller}).data
 
 
 class RejectDeltaView(DeltaDecisionView):
@@ -234,7 +201,7 @@ class UndoDeltaView(DeltaDecisionView):
         responses=delta_forms.WriteOut,
     )
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Undo a delta.
+        """Undo a delta, or the undo of a delta.
 
         The request is refused if later changes depend on the delta.
         """
@@ -245,31 +212,5 @@ class UndoDeltaView(DeltaDecisionView):
             delta,
             self.caller,
             reason=data["reason"],
-            release_reason=data["release_reason"],
             version=data.get("expected_version"),
-        )
-
-
-class ReopenDeltaView(DeltaDecisionView):
-    form = delta_forms.ReopenDelta
-
-    @extend_schema(
-        operation_id="playbook_deltas_reopen",
-        request=delta_forms.ReopenDelta,
-        responses=delta_forms.WriteOut,
-    )
-    def post(self, request: Request, delta_id: uuid.UUID) -> Response:
-        """Undo what a decided delta did, and make the delta wait again."""
-        return super().post(request, delta_id)
-
-    def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
-        self.embedded_text = reopen.embed_proposal(delta)
-
-    def decide(self, delta: PlaybookDelta, data: dict[str, Any]) -> PlaybookDelta:
-        return reopen.reopen_delta(
-            delta,
-            self.caller,
-            version=data.get("expected_version"),
-            release_reason=data["release_reason"],
-            embedded_text=self.embedded_text,
         )

@@ -109,7 +109,6 @@ class RevertPlaybookView(ProjectView):
                 self.target(project, data),
                 self.caller,
                 reason=data["reason"],
-                release_reason=data["release_reason"],
             )
             return 200, change_forms.revert_output(result)
 

@@ -74,7 +74,7 @@ class TestAConflict:
         assert conditions == {"on a laptop", "in the nightly build"}
         assert page.complaints == []
 
-    def test_the_newer_is_refused_and_that_is_undone(self, conflict, inbox):
+    def test_the_newer_is_refused(self, conflict, inbox):
         page = inbox("conflicts")
         keys = page.page.keyboard
 
@@ -85,12 +85,6 @@ class TestAConflict:
         wait_for_text(page, "the newer rule is refused")
         conflict.refresh_from_db()
         assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
-        keys.press("u")
-
-        wait_for_text(page, "waits for a decision again")
-        page.page.wait_for_selector(f"#card-{conflict.pk}.is-open:focus")
-        conflict.refresh_from_db()
-        assert (conflict.state, conflict.delta.status) == ("open", "pending")
         assert page.complaints == []
 
 

@@ -36,9 +36,9 @@ def test_it_triages_by_keyboard(waiting_deltas, write, sign_in, open_page):
     keys.press("a")
     wait_for_text(page, "Accepted: add")
     keys.press("u")
-    wait_for_text(page, "Reopened")
-    keys.press("a")
-    wait_for_text(page, "Accepted: add")
+    wait_for_text(page, "as it was before")
+    keys.press("u")
+    wait_for_text(page, "in force again")
     keys.press("e")
     page.page.wait_for_selector("textarea[name=content]:focus")
     page.page.fill("textarea:focus", OTHER)
@@ -97,9 +97,8 @@ def test_it_accepts_the_selected_and_shows_its_keys(waiting_deltas, sign_in, ope
     wait_for_text(page, "Accepted: 2.")
     assert PlaybookDelta.objects.filter(status="accepted").count() == 2
     page.page.keyboard.press("u")
-    wait_for_text(page, "2 wait again")
-    assert PlaybookDelta.objects.pending().count() == 4
-    page.page.wait_for_selector(".in-list > :nth-child(4)")
+    wait_for_text(page, "Undone: 2.")
+    assert PlaybookDelta.objects.filter(status="reverted").count() == 2
     assert page.complaints == []
 
 
@@ -141,7 +140,7 @@ def test_enter_in_a_selected_box_decides_nothing(
     assert PlaybookDelta.objects.pending().count() == 2
 
 
-def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
+def test_the_words_of_one_whose_entry_changed_are_kept(
     waiting_deltas, write, alice, sign_in, open_page
 ):
     entry = write(author_kind="rule")
@@ -156,15 +155,15 @@ def test_ctrl_enter_in_the_words_of_a_stale_one_renews_it_and_keeps_them(
     page.page.keyboard.press("e")
     page.page.fill("textarea[name=content]", OTHER)
     page.page.keyboard.press("Control+Enter")
-    page.page.wait_for_selector("button:has-text('Renew, and keep')")
+    page.page.wait_for_selector(".in-refusal")
+    assert page.page.input_value("textarea[name=content]") == OTHER
+    delta.refresh_from_db()
+    assert delta.status == "pending"
 
     page.page.focus("textarea[name=content]")
     page.page.keyboard.press("Control+Enter")
 
-    wait_for_text(page, "Renewed")
-    assert page.page.input_value("textarea[name=content]") == OTHER
-    delta.refresh_from_db()
-    assert delta.status == "pending"
+    wait_for_text(page, "Accepted in your words")
 
 
 NOTED = """
@@ -176,8 +175,8 @@ window.fetch = async (url, ...more) => {
 };"""
 
 
-def test_a_decision_is_reopened_before_it_is_said(waiting_deltas, sign_in, open_page):
-    (first, _) = waiting_deltas(*rules(2))
+def test_a_decision_is_undone_before_it_is_said(waiting_deltas, sign_in, open_page):
+    waiting_deltas(*rules(2))
     page = open_page()
     page.page.add_init_script(NOTED)
     sign_in("bob", page)
@@ -185,10 +184,9 @@ def test_a_decision_is_reopened_before_it_is_said(waiting_deltas, sign_in, open_
     wait_for_text(page, "Accepted: add")
 
     page.page.keyboard.press("u")
-    wait_for_text(page, "Reopened")
+    wait_for_text(page, "Undone: add")
 
     assert page.page.evaluate("window.saidBefore").startswith("Accepted")
-    assert page.page.is_visible(f"#card-{first.pk}.is-open:focus")
 
 
 UNREAD = """() => {
@@ -211,9 +209,9 @@ def test_the_decision_is_reported_if_the_list_cannot_load(
 
     page.page.keyboard.press("u")
 
-    wait_for_text(page, "Reopened")
+    wait_for_text(page, "Undone: add")
     wait_for_text(page, "reload the page")
-    assert PlaybookDelta.objects.pending().filter(pk=first.pk).exists()
+    assert PlaybookDelta.objects.filter(pk=first.pk, status="reverted").exists()
     page.page.keyboard.press("a")
     wait_for_text(page, "Accepted: add")
 
@@ -251,9 +249,7 @@ def test_the_second_person_learns_what_happened_and_loses_nothing(
     bobs.page.keyboard.press("e")
     bobs.page.fill(f"#card-{stale.pk} textarea[name=content]", OTHER)
     bobs.page.keyboard.press("Control+Enter")
-    bobs.page.wait_for_selector(f"#card-{stale.pk} .in-stale ins:has-text('Soon.')")
-    bobs.page.click(f"#card-{stale.pk} button:has-text('Renew, and keep')")
-    wait_for_text(bobs, "Renewed")
+    bobs.page.wait_for_selector(f"#card-{stale.pk} .in-refusal")
     field = bobs.page.locator(f"#card-{stale.pk} textarea[name=content]")
     assert field.input_value() == OTHER
     field.press("Control+Enter")
@@ -272,7 +268,7 @@ def test_everything_works_without_scripts(waiting_deltas, write, sign_in, open_p
     page.click("button:has-text('Accept') >> nth=1")
     page.wait_for_selector("text=Accepted: add")
     page.click("button:has-text('Undo')")
-    page.wait_for_selector("text=Reopened")
+    page.wait_for_selector("text=Undone: add")
     page.click("summary:has-text('Edit') >> nth=0")
     page.fill("textarea[name=content] >> nth=0", OTHER)
     page.click("button:has-text('Accept in these words') >> nth=0")

@@ -55,7 +55,7 @@ def after_edit(walk):
     walk.keys.press("Control+Enter")
     walk.wait_for_text("Accepted in your words")
     walk.keys.press("u")
-    walk.wait_for_text("Reopened")
+    walk.wait_for_text("Undone: ")
     walk.keys.press("?")
     shown = walk.page.locator("#inbox-keys[open] dt kbd")
     shown.first.wait_for()

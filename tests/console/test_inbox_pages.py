@@ -251,7 +251,6 @@ class TestLists:
 
         assert "seen 3 times again" in page
         assert "too vague" in page
-        assert decision_url(delta, "reopen") in page
 
     @pytest.mark.parametrize(
         ("name", "fits", "misses"),
@@ -453,13 +452,6 @@ class TestDecisions:
         delta.refresh_from_db()
         assert delta.status == "applied"
 
-    def test_a_rejected_one_is_reopened(self, waiting_deltas, curator, alice):
-        delta = decide.reject(waiting_deltas(RULE), alice, reason="no")
-
-        curator.post(decision_url(delta, "reopen") + "?tab=rejected")
-
-        assert f"card-{delta.pk}" in page_of(curator)
-
     def test_the_next_card_has_the_focus(self, waiting_deltas, curator):
         first, second = (
             waiting_deltas(f"When calling `t_{n}`, pass `path`.") for n in "ab"
@@ -534,8 +526,7 @@ class TestTwoCurators:
         delta = waiting_deltas(RULE)
         said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
         owner.post(decision_url(delta, "undo"))
-        owner.post(decision_url(delta, "reopen"))
-        owner.post(decision_url(delta, "reject"), {"reason_code": "wrong"})
+        owner.post(decision_url(delta, "undo"))
         version = re.search('name="version" value="(.)"', said)[1]
 
         answer = curator.post(
@@ -543,7 +534,7 @@ class TestTwoCurators:
         )
 
         delta.refresh_from_db()
-        assert (delta.status, delta.reviewer) == ("rejected", "user:alice")
+        assert (delta.status, delta.reviewer) == ("accepted", "user:bob")
         assert answer.status_code == 302
 
     def test_an_undo_keeps_a_later_undo(self, waiting_deltas, curator, owner):
@@ -563,32 +554,22 @@ class TestTwoCurators:
         assert "This delta is at version 3, not 2" in answer.json()["said"]
         assert answer.status_code == 409
 
-    @pytest.mark.parametrize("name", ["undo", "redo"])
-    def test_an_old_card_neither_undoes_nor_redoes(self, propose, curator, owner, name):
+    @pytest.mark.parametrize("times", [0, 1])
+    def test_an_old_card_undoes_nothing(self, propose, curator, owner, times):
         delta = propose(RULE)
-        if name == "redo":
+        for _ in range(times):
             owner.post(decision_url(delta, "undo"))
         seen = PlaybookDelta.objects.get(pk=delta.pk)
-        for other in ("undo", "redo") if name == "undo" else ("redo", "undo"):
-            assert owner.post(decision_url(delta, other)).status_code == 302
+        for _ in range(2):
+            assert owner.post(decision_url(delta, "undo")).status_code == 302
 
         answer = curator.post(
-            decision_url(delta, name), {"version": seen.version}, **DATA
+            decision_url(delta, "undo"), {"version": seen.version}, **DATA
         )
 
         delta.refresh_from_db()
         assert answer.status_code == 409
         assert (delta.status, delta.version) == (seen.status, seen.version + 2)
-
-    def test_what_is_in_force_again_is_not_redone(self, propose, curator, owner):
-        delta = propose(RULE)
-        owner.post(decision_url(delta, "undo"))
-        owner.post(decision_url(delta, "redo"))
-
-        answer = curator.post(decision_url(delta, "redo"), **DATA)
-
-        delta.refresh_from_db()
-        assert (answer.status_code, delta.status) == (409, "applied")
 
     def test_a_stale_one_says_what_changed_and_is_renewed(
         self, waiting_deltas, curator, write, alice
@@ -603,18 +584,20 @@ class TestTwoCurators:
         reword(entry, alice, f"{entry.content} Soon.")
 
         typed = {"content": "In my words: pass `path`."}
+        before = page_of(curator)
+        assert "Changes since it was proposed" in before
+        assert "<ins>Soon.</ins>" in before
         answer = curator.post(decision_url(delta, "edit"), typed, **DATA)
 
         delta.refresh_from_db()
         card = answer.json()["card"]
-        assert (answer.status_code, delta.status) == (409, "stale")
-        assert "Changes since it was proposed" in card
-        assert "<ins>Soon.</ins>" in card
+        assert (answer.status_code, delta.status) == (409, "pending")
+        assert "The entry has changed since this proposal." in card
+        assert "<del>Soon.</del>" in card
         assert typed["content"] in card
-        renewed = curator.post(decision_url(delta, "rebase"), typed, **DATA).json()
-        assert typed["content"] in renewed["card"]
+        curator.post(decision_url(delta, "edit"), typed, **DATA)
         delta.refresh_from_db()
-        assert delta.status == "pending"
+        assert delta.status == "edited"
 
 
 class TestBulk:
@@ -727,32 +710,22 @@ class TestConflicts:
         conflict.refresh_from_db()
         assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
 
-    @pytest.mark.parametrize("name", ["supersede", "split", "reject"])
+    @pytest.mark.parametrize("name", ["supersede", "split"])
     def test_the_last_decision_is_undone(self, conflict, curator, name):
+        before = conflict.left.content
         typed = {"left_condition": "in CI", "right_condition": "in a shell"}
         said = self.resolve(curator, conflict, name, typed, **DATA).json()["said"]
-        decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
-        assert reverse("console:inbox_resolve", args=[conflict.pk, "reopen"]) in said
+        ids = re.findall('name="id" value="([^"]+)"', said)
+        versions = re.findall('name="version" value="([^"]+)"', said)
 
-        answer = self.resolve(
-            curator, conflict, "reopen", {"decided_at": decided_at}, **DATA
-        )
+        url = reverse("console:inbox_undo")
+        answer = curator.post(url, {"id": ids, "version": versions}, **DATA)
 
-        assert answer.json()["back"] == [str(conflict.pk)]
+        assert answer.status_code == 200
         conflict.refresh_from_db()
-        assert (conflict.state, conflict.delta.status) == ("open", "pending")
-        assert "never set" in page_of(curator, tab="conflicts")
-
-    def test_a_later_decision_of_another_is_not_undone(self, conflict, curator, owner):
-        said = self.resolve(curator, conflict, "reject", **DATA).json()["said"]
-        decided_at = re.search('name="decided_at" value="([^"]+)"', said)[1]
-        self.resolve(owner, conflict, "reopen")
-        self.resolve(owner, conflict, "supersede")
-
-        answer = self.resolve(curator, conflict, "reopen", {"decided_at": decided_at})
-
-        assert answer.status_code == 409
-        assert "decided again by user:alice" in answer.content.decode()
+        assert conflict.delta.status == "reverted"
+        [left] = PlaybookEntry.objects.current()
+        assert (left.pk, left.content) == (conflict.left_id, before)
 
     def test_the_second_person_learns_who_decided_and_loses_nothing(
         self, conflict, curator, owner
@@ -1104,9 +1077,7 @@ class TestRoles:
         assert "only a curator can decide; your role here is viewer" in page
         assert decision_url(delta, "accept") not in page
 
-    @pytest.mark.parametrize(
-        "name", ["accept", "edit", "reject", "rebase", "merge", "undo", "reopen"]
-    )
+    @pytest.mark.parametrize("name", ["accept", "edit", "reject", "merge", "undo"])
     def test_a_writer_decides_nothing(self, waiting_deltas, browser_of, write, name):
         entry = write(OTHER)
         delta = waiting_deltas(RULE)

@@ -392,7 +392,6 @@ TABLE = [
         is_private=True,
     ),
     Route("POST", f"{CONFLICT}/reject", ("conflict",), lowest=CURATOR, is_private=True),
-    Route("POST", f"{CONFLICT}/reopen", ("decided",), lowest=CURATOR, is_private=True),
     Route("GET", f"{V1}/playbook/deltas", query=about()),
     Route(
         "POST",
@@ -426,7 +425,6 @@ TABLE = [
         lowest=CURATOR,
         is_private=True,
     ),
-    Route("POST", f"{DELTA}/rebase", ("delta",), lowest=CURATOR, is_private=True),
     Route(
         "POST",
         f"{DELTA}/reject",
@@ -436,7 +434,6 @@ TABLE = [
         is_private=True,
     ),
     Route("POST", f"{DELTA}/undo", ("applied",), lowest=CURATOR),
-    Route("POST", f"{DELTA}/reopen", ("applied",), lowest=CURATOR),
     # Runs and context
     Route(
         "POST",

@@ -32,7 +32,6 @@ class TestOtherProjects:
             ("post", "/deltas/{delta}/accept"),
             ("post", "/deltas/{delta}/edit"),
             ("post", "/deltas/{delta}/merge"),
-            ("post", "/deltas/{delta}/rebase"),
             ("post", "/deltas/{delta}/reject"),
             ("post", "/deltas/{delta}/undo"),
             ("get", "?project_id={project}"),

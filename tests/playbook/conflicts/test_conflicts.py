@@ -82,7 +82,7 @@ class TestFiling:
         assert (delta.risk, Conflict.objects.count()) == ("quarantine", 0)
 
         with pytest.raises(Contradiction):
-            decide.accept(delta, alice, release_reason="We quote this attack.")
+            decide.edit_and_accept(delta, {"content": OPPOSITE}, alice)
 
         assert Conflict.objects.get().delta_id == delta.pk
 

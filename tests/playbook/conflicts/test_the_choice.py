@@ -19,7 +19,6 @@ from playbook.review import (
     bulk,
     decide,
     merge_into_entry,
-    reopen,
     resolve_conflict,
     revert,
 )
@@ -293,16 +292,6 @@ class TestSeveralRules:
         states = Conflict.objects.values_list("state", flat=True)
         assert set(states) == {"rejected"}
 
-    def test_a_decision_is_taken_back_while_the_other_is_open(self, alice, conflicts):
-        first = resolve_conflict.supersede(conflicts[0], alice)
-
-        reopen.reopen_conflict(first, alice)
-
-        resolve_conflict.supersede(Conflict.objects.get(pk=conflicts[1].pk), alice)
-        assert live() == list(TWO)
-        resolve_conflict.supersede(Conflict.objects.get(pk=conflicts[0].pk), alice)
-        assert live() == [OPPOSITE]
-
     def test_one_is_split_and_one_superseded(self, project, alice, conflicts):
         resolve_conflict.supersede(conflicts[0], alice)
 
@@ -352,7 +341,7 @@ class TestARevert:
         write(RULE)
 
         with pytest.raises(Contradiction):
-            revert.redo_delta(undone, alice)
+            revert.undo_delta(undone, alice)
 
         assert live() == [RULE]
         assert Conflict.objects.get().state == "open"
@@ -368,32 +357,6 @@ class TestARevert:
         assert live() == [OTHER, OPPOSITE]
         resolve_conflict.reject(Conflict.objects.get(), alice)
         assert live() == [OTHER, OPPOSITE]
-
-    def test_reopening_a_decision_opens_it(self, project, alice, bob, write, learned):
-        other = write(RULE)
-        proposal = learned(
-            OTHER, operation="update", entry=other, expected_version=1, run_id=None
-        )
-        [delta] = submission.propose(project, [proposal], bob)
-        accepted = decide.accept(delta, alice)
-        write(OPPOSITE)
-
-        with pytest.raises(Contradiction):
-            reopen.reopen_delta(accepted, alice)
-
-        assert live() == [OTHER, OPPOSITE]
-
-    def test_a_decision_about_two_active_rules_is_undone_as_before(
-        self, project, alice, write, proposed
-    ):
-        write(RULE)
-        with pytest.raises(Contradiction):
-            decide.accept(proposed, alice)
-        decided = resolve_conflict.supersede(Conflict.objects.get(), alice)
-
-        again = reopen.reopen_conflict(decided, alice)
-
-        assert (again.state, live()) == ("open", [RULE])
 
 
 class TestWithoutVectors:

@@ -23,7 +23,6 @@ from playbook.review import (
     bulk,
     decide,
     merge_into_entry,
-    reopen,
     resolve_conflict,
     revert,
 )
@@ -36,8 +35,8 @@ VOTES = ("helpful", "harmful", "neutral")
 STAMPS = ("version", "updated_at")
 PERSON = ("add", "update", "delete", "restore", "deprecate", "tag", "merge", "import")
 LEARNED = ("add", "oppose", "update", "merge", "deprecate", "delete", "vote")
-DECISIONS = ("accept", "edit", "reject", "bulk", "undo", "reopen", "take_up")
-RULINGS = ("right", "left", "split", "reject", "reopen")
+DECISIONS = ("accept", "edit", "reject", "bulk", "undo", "take_up")
+RULINGS = ("right", "left", "split", "reject")
 REVERTS = ("change", "delta", "run", "revision", "range")
 BEGINNING = [
     ("person", "add", 0, 1),
@@ -147,8 +146,6 @@ class History:
             bulk.decide_all(self.project, ids, "accept", self.alice)
         elif what == "undo":
             revert.undo_delta(delta, self.alice)
-        elif what == "reopen":
-            reopen.reopen_delta(delta, self.alice)
         else:
             entry = self.chosen(PlaybookEntry, other)
             merge_into_entry.merge(delta, entry, self.alice)
@@ -160,8 +157,6 @@ class History:
             resolve_conflict.split(conflict, *parts, self.alice)
         elif what == "reject":
             resolve_conflict.reject(conflict, self.alice)
-        elif what == "reopen":
-            reopen.reopen_conflict(conflict, self.alice)
         else:
             resolve_conflict.supersede(conflict, self.alice, winner=what)
 

@@ -38,14 +38,6 @@ STEP = st.one_of(
     st.tuples(st.just("use"), st.just(""), SMALL, SMALL),
 )
 
-# A proposal that was reopened came in force in part, by a revert of that.
-REOPENED = [
-    *[("again", "", 0, 0)] * 2,
-    *[("person", "add", 0, 0)] * 3,
-    ("rule", "right", 0, 0),
-    ("rule", "reopen", 0, 0),
-    ("revert", "change", 0, 0),
-]
 # A conflict was open again whose proposal had gone, when a part of it came and went.
 IN_PART = [
     ("person", "update", 0, 0),
@@ -81,7 +73,6 @@ class TestAnyHistory:
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
-    @example(steps=REOPENED)
     @example(steps=IN_PART)
     @given(steps=st.lists(STEP, min_size=8, max_size=30))
     def test_it_can_be_replayed_and_nothing_is_lost(self, history, steps):

@@ -10,7 +10,7 @@ from memories.lifecycle import delete, restore, update
 from memories.models import Memory
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.proposals import memory_removal
-from playbook.review import decide, reopen, revert
+from playbook.review import decide, revert
 from playbook.review.available import DeltaState
 
 
@@ -65,12 +65,6 @@ class TestProposing:
         assert (again.pk, again.status) == (first.pk, "rejected")
         assert propose().status == "pending"
 
-    def test_reopened_it_is_still_the_one_proposal(self, propose, alice):
-        first = decide.accept(propose(), alice)
-        reopen.reopen_delta(first, alice)
-
-        assert (propose().pk, propose().status) == (first.pk, "pending")
-
     def test_a_memory_that_somebody_restored_is_kept(self, propose, alice, memory):
         accepted = decide.accept(propose(), alice)
         restore.restore_memory(memory.pk, alice)
@@ -96,26 +90,6 @@ class TestDeciding:
 
         assert not is_deleted()
 
-    def test_reopened_it_brings_the_memory_back_and_waits(
-        self, propose, alice, is_deleted
-    ):
-        accepted = decide.accept(propose(), alice)
-
-        reopened = reopen.reopen_delta(accepted, alice)
-
-        assert reopened.status == "pending"
-        assert not is_deleted()
-
-    def test_a_memory_that_somebody_restored_stays_when_it_is_reopened(
-        self, propose, alice, memory, is_deleted
-    ):
-        accepted = decide.accept(propose(), alice)
-        restore.restore_memory(memory.pk, alice)
-
-        reopen.reopen_delta(accepted, alice)
-
-        assert not is_deleted()
-
     def test_a_memory_that_is_deleted_already_stays_deleted(
         self, propose, alice, memory, is_deleted
     ):
@@ -126,23 +100,10 @@ class TestDeciding:
         memory.refresh_from_db()
         assert memory.delete_reason == "mine"
 
-    @pytest.mark.parametrize("reason", ["mine", "The tide is over."])
-    def test_what_it_did_not_delete_is_not_brought_back(
-        self, propose, alice, memory, is_deleted, reason
-    ):
-        delta = propose()
-        delete.delete_memory(memory.pk, alice, reason=reason)
-        accepted = decide.accept(delta, alice)
-
-        reopened = reopen.reopen_delta(accepted, alice)
-
-        assert reopened.status == "pending"
-        assert is_deleted()
-
-    def test_it_is_reopened_and_not_undone(self, propose, alice):
+    def test_its_memory_is_restored_and_it_is_not_undone(self, propose, alice):
         accepted = decide.accept(propose(), alice)
 
-        with pytest.raises(DeltaState, match="reopen it"):
+        with pytest.raises(DeltaState, match="restore its memory"):
             revert.undo_delta(accepted, alice)
 
     def test_who_may_not_see_the_memory_does_not_delete_it(

@@ -1,4 +1,4 @@
-"""Rebase a waiting or stale delta: renew the delta for the current versions of its entries."""
+"""Renew a waiting delta whose entry has changed, so that a person decides about it as it is now."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 from django.db.models import Q
 
-from common.caller import Caller, Role
+from common.caller import Caller
 from common.db import write
 from inference.embedding.vector import Vector
+from playbook import delta_vectors
 from playbook.conflicts import conflict_lifecycle
 from playbook.history import operations
 from playbook.history.revision import COUNTERS, SUPPORTS
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import gates, policy, submission
 from playbook.proposals.proposed_change import Operation, PreparedProposal
-from playbook.review import delta_review
-from playbook.review.delta_review import EmbeddedText
+from playbook.review import available, delta_review
 from playbook.rule_text.text_gates import GateResult
 
 Status = PlaybookDelta.DeltaStatus
@@ -29,6 +29,7 @@ EntryVersion = tuple[uuid.UUID, int]  # id of an entry, and the version that was
 ColumnChanges = dict[str, tuple[Any, Any]]
 # Columns that every change sets, and columns that change only when an entry is used.
 IGNORED_COLUMNS = {"version", "updated_at", SUPPORTS, *COUNTERS}
+ENTRY_CHANGED = "The entry has changed since this proposal."
 # Gates that compare quotes and their surroundings with the texts of the run.
 RUN_GATES = ("verbatim", "instruction")
 # Operations that may apply to entries that are not active.
@@ -46,50 +47,33 @@ class EntryDrift:
     columns: Mapping[str, tuple[Any, Any]]
 
 
-@dataclass(frozen=True)
-class RebaseResult:
-    """The renewed delta, and those of its entries that had changed."""
-
-    delta: PlaybookDelta
-    drift: list[EntryDrift]
-
-
-def rebase_delta(
-    delta: PlaybookDelta,
-    caller: Caller,
-    *,
-    version: int | None = None,
-    embedded_text: EmbeddedText | None = None,
-) -> RebaseResult:
-    """Make a delta wait again, for the current versions of its entries.
+@write
+def renew_stale(delta: PlaybookDelta, caller: Caller) -> None:
+    """Renew a delta after a decision that was refused because its entry has changed.
 
     The text of the delta stays. The gates run again, except the gates that compare
-    quotes with the run. Raises EntryState if an entry is no longer active, and
-    DeltaState if the delta is decided.
+    quotes with the run. If an entry is no longer active, the delta is marked stale.
     """
-    caller.require(Role.CURATOR, delta.project_id)
-    embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
-    return _rebase_locked(delta, caller, version, embedded_text.vector)
-
-
-@write
-def _rebase_locked(
-    delta: PlaybookDelta, caller: Caller, version: int | None, vector: Vector | None
-) -> RebaseResult:
-    playbook, delta = delta_review.lock_delta(delta, "rebase", caller, version=version)
-    drift = renew(playbook, delta, caller, vector)
-    delta_review.audit(delta, caller, "rebase")
-    return RebaseResult(delta, drift)
+    playbook, delta = delta_review.lock_row(delta)
+    if delta.status not in available.WAITING:
+        return
+    try:
+        renew(playbook, delta, caller, delta_vectors.find(delta))
+        note = f"{ENTRY_CHANGED} {delta.review_note}".strip()
+    except operations.EntryState as refusal:
+        delta.refresh_from_db()
+        delta.status, note = Status.STALE, refusal.detail
+        delta.version += 1
+    delta.review_note = note[:1000]
+    delta.save()
+    delta_review.audit(delta, caller, "renew")
 
 
 def renew(
     playbook: Playbook, delta: PlaybookDelta, caller: Caller, vector: Vector | None
-) -> list[EntryDrift]:
-    """Renew a locked delta for the current versions of its entries.
-
-    Return what changed in the entries.
-    """
-    drift = _move_versions(delta)
+) -> None:
+    """Renew a locked delta for the current versions of its entries."""
+    _move_versions(delta)
     item = submission.reevaluate(delta, vector)
     results = _gates(delta, gates.evaluate(playbook, item, key_id=delta.key_id))
     delta.gates = [asdict(gate) for gate in results]
@@ -97,7 +81,6 @@ def renew(
     delta.version += 1
     delta.save()
     conflict_lifecycle.open_conflicts(delta, item.contradicted)
-    return drift
 
 
 def _gates(delta: PlaybookDelta, results: Sequence[GateResult]) -> list[GateResult]:
@@ -127,21 +110,14 @@ def _set_risk(
     delta.review_note = decision.reason[:1000]
 
 
-def _move_versions(delta: PlaybookDelta) -> list[EntryDrift]:
-    """Set the current versions of the entries.
-
-    Return what changed since the versions that were read.
-    """
-    drift = []
+def _move_versions(delta: PlaybookDelta) -> None:
+    """Set the current versions of the entries."""
     if delta.entry_id:
-        entry = _load_entry(delta, delta.entry_id)
-        drift.append(_drift_since(entry, delta.expected_version))
-        delta.entry, delta.expected_version = entry, entry.version
+        delta.entry = _load_entry(delta, delta.entry_id)
+        delta.expected_version = delta.entry.version
     for target in delta.targets:
         other = _load_entry(delta, uuid.UUID(str(target["id"])))
-        drift.append(_drift_since(other, target.get("version")))
         target["version"] = other.version
-    return [one for one in drift if one.columns]
 
 
 def find_drift(deltas: Iterable[PlaybookDelta]) -> dict[uuid.UUID, list[EntryDrift]]:
@@ -203,19 +179,6 @@ def _load_entry(delta: PlaybookDelta, entry_id: uuid.UUID) -> PlaybookEntry:
             f"{entry.label} is {entry.status}; restore it first, or reject this proposal."
         )
     return entry
-
-
-def _drift_since(entry: PlaybookEntry, version: int | None) -> EntryDrift:
-    """Return what changed since a version.
-
-    Without a version, return nothing.
-    """
-    if version is None or version == entry.version:
-        return EntryDrift(entry, {})
-    later = PlaybookChange.objects.filter(
-        entry_id=entry.pk, after__version__gt=version
-    ).in_order()
-    return EntryDrift(entry, _difference(later.only("before", "after")))
 
 
 def _difference(changes: Iterable[PlaybookChange]) -> ColumnChanges:
