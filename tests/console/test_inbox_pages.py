@@ -329,14 +329,14 @@ class TestDecisions:
         assert reverse("console:inbox_undo") in page
         assert AuditEvent.objects.filter(verb="delta.accept").exists()
 
-    def test_it_undoes_and_the_proposal_waits_again(self, waiting_deltas, curator):
+    def test_it_undoes_an_accepted_one(self, waiting_deltas, curator):
         delta = waiting_deltas(RULE)
         curator.post(decision_url(delta, "accept"))
 
         curator.post(reverse("console:inbox_undo"), {"id": str(delta.pk)})
 
         delta.refresh_from_db()
-        assert delta.status == "pending"
+        assert delta.status == "reverted"
         assert not PlaybookEntry.objects.current().exists()
 
     def test_it_accepts_in_a_persons_words(self, waiting_deltas, curator):
@@ -632,7 +632,7 @@ class TestBulk:
 
         curator.post(reverse("console:inbox_undo"), {"id": ids})
 
-        assert PlaybookDelta.objects.pending().count() == 2
+        assert PlaybookDelta.objects.filter(status="reverted").count() == 2
 
     def test_it_rejects_the_selected(self, waiting_deltas, curator):
         delta = waiting_deltas(RULE)

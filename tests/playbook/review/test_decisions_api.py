@@ -246,7 +246,7 @@ class TestStale:
         alice_api.post(f"{URL}/{stale.pk}/accept", {}, **key)
 
         stale.refresh_from_db()
-        assert (stale.status, stale.version) == ("stale", 2)
+        assert (stale.status, stale.expected_version) == ("pending", 2)
 
 
 class TestWhatIsKept:
