@@ -273,7 +273,7 @@ class TestRefusals:
 
         assert Conflict.objects.get().state == "open"
 
-    def test_a_change_of_the_entry_makes_a_waiting_update_stale(
+    def test_a_change_of_the_entry_renews_a_waiting_update(
         self, project, alice, bob, write, learned
     ):
         write(RULE)
@@ -291,7 +291,7 @@ class TestRefusals:
             resolve_conflict.supersede(Conflict.objects.get(delta=delta), alice)
 
         delta.refresh_from_db()
-        assert delta.status == "stale"
+        assert (delta.status, delta.expected_version) == ("pending", 2)
 
 
 class TestClosingByItself:
