@@ -224,15 +224,16 @@ class TestCompleteTask:
 
 
 class TestFeedback:
-    def test_a_vote_on_a_rule_that_was_given_counts(self, bob_mcp, rule):
-        bob_mcp.call("fetch", ids=[rule.label])
-        told = bob_mcp.call("feedback", id=rule.label, vote="helpful", note="It helped")
+    def test_a_vote_on_a_rule_that_was_given_counts(self, mcp_of, project, rule):
+        tester = mcp_of(project, may_attest=True)
+        tester.call("fetch", ids=[rule.label])
+        told = tester.call("feedback", id=rule.label, vote="helpful", note="It helped")
 
         assert (told["helpful"], told["harmful"]) == (1, 0)
         change = PlaybookChange.objects.get(entry_id=rule.pk, action="vote")
         assert (change.reason, change.actor) == (
             "It helped",
-            f"key:{bob_mcp.api.key.prefix}",
+            f"key:{tester.api.key.prefix}",
         )
 
     def test_a_vote_on_a_rule_that_was_not_given_is_refused(self, bob_mcp, rule):
