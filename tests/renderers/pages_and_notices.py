@@ -28,6 +28,7 @@ from common.text.visible import drop_invisible
 from console.weekly import week_markdown, week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 from console.weeks import Week
+from playbook.models import Conflict
 from search import snippets
 from search.snippets import Mark
 from tests.renderers.foreign_text import FILLED, FOREIGN, JSON

@@ -14,7 +14,7 @@ def delete_corrections(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("playbook", "0018_forget_operation")]
+    dependencies = [("playbook", "0001_initial")]
 
     operations = [
         migrations.RunPython(delete_corrections, migrations.RunPython.noop),

@@ -4,6 +4,6 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("playbook", "0020_delete_review_alarm")]
+    dependencies = [("playbook", "0003_delete_review_alarm")]
 
     operations = [migrations.DeleteModel(name="UnattestedVote")]

@@ -13,6 +13,6 @@ def delete_settings(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("projects", "0002_one_index_less")]
+    dependencies = [("projects", "0001_initial")]
 
     operations = [migrations.RunPython(delete_settings, migrations.RunPython.noop)]

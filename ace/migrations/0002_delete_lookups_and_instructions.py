@@ -4,7 +4,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ace", "0010_newest_observations")]
+    dependencies = [("ace", "0001_initial")]
 
     operations = [
         migrations.DeleteModel(name="TaskInstructions"),
