@@ -17,6 +17,7 @@ from agent_memory import connections, exchange, hook, hook_log, scriptless
 from agent_memory.connections import Connection, Connections
 from agent_memory.harnesses import Program
 from agent_memory.repository import find_repository
+from agent_memory.version import VERSION
 
 from client.tests.conftest import git
 
@@ -73,7 +74,7 @@ class TestAnswers:
         assert headers["Authorization"] == "Bearer am_writer"
         assert sent["am"] == {
             "event": "session-start",
-            "client": "0.1.0",
+            "client": VERSION,
             "branch": "main",
             "files": {},
         }
