@@ -77,6 +77,7 @@ class EntriesFilter(ChoiceFilter):
 
 @admin.register(AceRun)
 class AceRunAdmin(AuditedAdmin):
+    list_title = "Runs"
     list_display = [
         "goal_display",
         "state_display",

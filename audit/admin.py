@@ -45,6 +45,7 @@ PAGES = {
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(RowsAdmin):
+    list_title = "Audit"
     view_role = Role.OWNER
     list_display = [
         "at_display",

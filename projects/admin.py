@@ -171,6 +171,7 @@ class ProjectAdmin(AuditedAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(RowsAdmin):
+    list_title = "Members"
     form = MemberForm
     view_role = add_role = change_role = Role.OWNER
     list_display = ["account", "project_name", "role_display", "created_display"]

@@ -68,6 +68,7 @@ admin.site.unregister(Group)
 
 @admin.register(User)
 class UserAdmin(AccountAdmin, DjangoUserAdmin):  # type: ignore[misc, type-arg]  # unfold is untyped
+    list_title = "Accounts"
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -136,6 +137,7 @@ class SignInAdmin(GlobalAdmin):
 
 @admin.register(AccessAttempt)
 class AccessAttemptAdmin(SignInAdmin):
+    list_title = "Locked sign-ins"
     list_display = [
         "username",
         "ip_address",
@@ -155,6 +157,7 @@ class AccessAttemptAdmin(SignInAdmin):
 
 @admin.register(AccessLog)
 class AccessLogAdmin(SignInAdmin):
+    list_title = "Sign-ins"
     list_display = [
         "username",
         "ip_address",

@@ -139,6 +139,7 @@ class KeyForm(ActionForm):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(AuditedAdmin):
+    list_title = "API keys"
     form = KeyForm
     view_role = add_role = Role.OWNER
     list_select_related = ["account"]

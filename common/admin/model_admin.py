@@ -79,6 +79,8 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     add_role: Role | None = None
     change_role: Role | None = None
     row_actions: Sequence[AdminAction] = ()
+    # The title of the list, as the sidebar has it; by default the name of the rows.
+    list_title = ""
 
     actions_on_bottom = False
     list_per_page = 50
@@ -120,7 +122,8 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Say above the list which project it is filtered by, with a link to all of them."""
-        own: dict[str, Any] = {"links": self.list_links(request)}
+        title = self.list_title or str(self.model._meta.verbose_name_plural).capitalize()
+        own: dict[str, Any] = {"title": title, "links": self.list_links(request)}
         if ProjectFilter in self.list_filter and (asked := request.GET.get("project")):
             names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's
             others = request.GET.copy()

@@ -36,7 +36,7 @@ def find_am(address: str) -> str:
 class ConnectPage(ProjectPage):
     """How a coding agent is connected to the project, and which of them have reported."""
 
-    title = "Connect a coding agent"
+    title = "Connect"
     template = "console/connect/connect.html"
     style = "console/connect.css"
 

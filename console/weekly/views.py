@@ -26,7 +26,7 @@ TITLES = {
 class WeeklyPage(ProjectPage):
     """What the agents learned in the week that `?week=2026-W47` names."""
 
-    title = "What the agents learned"
+    title = "Weekly"
     template = "console/weekly/weekly.html"
     style = "console/weekly.css"
 

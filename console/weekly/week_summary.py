@@ -194,12 +194,11 @@ def _lesson(
     entry: PlaybookEntry | None,
     deltas: Mapping[uuid.UUID, PlaybookDelta],
 ) -> WeekLesson:
-    """Describe an entry as it was at the end of the week.
-
-    The newest change says who decided, and why.
-    """
+    """Describe an entry as it was at the end of the week; the newest change says why."""
     last = changes[0]
-    own_deltas = [deltas[pk] for c in changes if (pk := c.delta_id) and pk in deltas]
+    # A decision that was undone and made again is one.
+    own_ids = dict.fromkeys(c.delta_id for c in changes if c.delta_id in deltas)
+    own_deltas = [deltas[pk] for pk in own_ids if pk]
     text = next((c.after["content"] for c in changes if c.after.get("content")), "")
     return WeekLesson(
         entry_id=last.entry_id,
@@ -208,18 +207,21 @@ def _lesson(
         actions=", ".join(dict.fromkeys(c.action for c in reversed(changes))),
         memories=getattr(entry, "memories", 0),
         quotes=sum(len(delta.evidence) for delta in own_deltas),
-        decided_by=_decider_of(last, deltas),
+        decided_by=_decider_of(changes, deltas),
         why=last.reason,
     )
 
 
 def _decider_of(
-    change: PlaybookChange, deltas: Mapping[uuid.UUID, PlaybookDelta]
+    changes: Sequence[PlaybookChange], deltas: Mapping[uuid.UUID, PlaybookDelta]
 ) -> str:
-    """Name the person who decided, or say that the policy decided without a person."""
-    delta = deltas.get(change.delta_id) if change.delta_id else None
-    if delta is None or delta.producer == PlaybookDelta.Producer.HUMAN:
-        return change.actor
+    """Name who accepted what is in force, or who undid it; or say that the policy decided."""
+    last = changes[0]
+    delta = deltas.get(last.delta_id) if last.delta_id else None
+    if delta is None or delta.status not in PlaybookDelta.IN_FORCE:
+        return last.actor
+    if delta.producer == PlaybookDelta.Producer.HUMAN:
+        return next(c.actor for c in reversed(changes) if c.delta_id == delta.pk)
     return delta.reviewer or f"the policy, as a {delta.producer} proposed"
 
 

@@ -18,6 +18,7 @@ ENTRY, DELTA = "playbook_playbookentry", "playbook_playbookdelta"
 
 @admin.register(PlaybookChange)
 class PlaybookChangeAdmin(RowsAdmin):
+    list_title = "Changes"
     list_display = [
         "at_display",
         "revision",

@@ -57,6 +57,7 @@ class DecisionFilter(ChoiceFilter):
 
 @admin.register(PlaybookDelta)
 class PlaybookDeltaAdmin(AuditedAdmin):
+    list_title = "Proposals"
     list_display = [
         "operation",
         "text",

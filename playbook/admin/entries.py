@@ -181,6 +181,7 @@ class FreshnessFilter(ChoiceFilter):
 
 @admin.register(PlaybookEntry)
 class PlaybookEntryAdmin(AuditedAdmin):
+    list_title = "Entries"
     form = EntryForm
     add_role = change_role = Role.CURATOR
     list_display = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -24,7 +25,7 @@ from playbook.models import (
     PlaybookEntry,
 )
 from playbook.proposals import person_edits
-from playbook.review import decide
+from playbook.review import decide, revert
 from tests.admin.conftest import HOSTILE, MARK, queries_of
 from tests.console.conftest import TEXT, add
 from tests.playbook.conftest import reword
@@ -165,6 +166,20 @@ class TestWhatWasLearned:
         [lesson] = this_week(project, alice).lessons[week_summary.NEW]
 
         assert delta.reviewer == lesson.decided_by == "alice"
+        assert lesson.evidence == "1 quote"
+
+    def test_a_decision_undone_and_made_again_is_one_of_who_accepted(
+        self, project, alice
+    ):
+        delta = decide.accept(a_proposal(project), alice)
+        carol = replace(alice, name="carol")
+        for _ in range(2):
+            delta.refresh_from_db()
+            revert.undo_delta(delta, carol, reason="wrong click")
+
+        [lesson] = this_week(project, alice).lessons[week_summary.NEW]
+
+        assert lesson.decided_by == "alice"
         assert lesson.evidence == "1 quote"
 
     def test_a_change_by_the_policy_says_so(self, project, alice):
