@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from ace.rules.feedback import sentences, verbs
-from common.text.danger.detect import find_dangers
+from common.text.danger import find_dangers
 from common.text.prompt_injection import find_injections
 from common.text.text_tables import read_lines
 from common.text.visible import drop_invisible

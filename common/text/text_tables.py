@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+WORDS = Path(__file__).parent / "words"
+
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a table, without empty ones."""

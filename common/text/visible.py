@@ -14,9 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import chain
-
-from common.text.normalise import LAST_MARK, MARKS, normalise
 
 # Characters that ordinary text has: joiners of emoji and of Persian, a soft hyphen, marks
 # of direction, a byte order mark, the two presentation selectors.
@@ -35,7 +32,6 @@ SPACES = {
     **dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x1f", " "),
     **dict.fromkeys("\x85\u2028\u2029", "\n"),
 }
-BLANKS = {**SPACES, **dict.fromkeys("\u1680\u2800", " ")}
 
 _INVISIBLE = re.compile(f"[{ORDINARY}{CONCEALING}{CONTROLS}]")
 _SPACE = re.compile(f"[{''.join(SPACES)}]")
@@ -44,32 +40,12 @@ _SPACE = re.compile(f"[{''.join(SPACES)}]")
 _ACCENT = re.compile(
     "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
-_PLAIN = r"\t\n\r -~"
-# A run of ASCII, or one character with the marks and jamo that compose with it.
-_CLUSTER = re.compile(rf"[{_PLAIN}]+(?![{MARKS}])|.[{MARKS}\u1160-\u11ff]*", re.DOTALL)
-_PLAIN_TEXT = re.compile(f"[{_PLAIN}]*")
-
-# Where Unicode's table has no target, or one that changes the sense of a command.
+# An em dash: editors write `--force` with it.
 _FOLDS = {
-    "\u2014": "--",  # an em dash: editors write `--force` with it
+    "\u2014": "--",
     "\u2015": "--",
     **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
-    **dict.fromkeys("\u2223\u2502\u2503\uffe8\u23d0\u23fd", "|"),
 }
-# Letters that the table of look-alikes leaves out: their names say which letter they are.
-_LETTER_BLOCKS = (
-    range(0x180, 0x2B0),
-    range(0x1D00, 0x1DC0),
-    range(0x1E00, 0x1F00),
-    range(0x2C60, 0x2C80),
-    range(0xA720, 0xA800),
-    range(0xAB30, 0xAB70),
-    range(0x1F110, 0x1F200),
-)
-_LETTER_NAME = re.compile(
-    r"(?:LATIN (?:LETTER )?(SMALL)|.*LATIN CAPITAL|REGIONAL INDICATOR SYMBOL)"
-    r"(?: CAPITAL)?(?: LETTER)?(?: [A-Z]{2,})? ([A-Z])(?: WITH .*)?"
-)
 # Scripts without cases or similar letters; their strokes look like `/`, `\` and `-`.
 _UNFOLDED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
@@ -101,81 +77,36 @@ def matching_form(text: str) -> MatchingForm:
 
     For matching only: what is not Latin is not readable any more.
     """
-    if _PLAIN_TEXT.fullmatch(text):
+    if text.isascii() and drop_invisible(text) == text:
         return MatchingForm(text, range(len(text)))
-    parts: list[str] = []
-    origins: list[int] = []
-    for match in _CLUSTER.finditer(text):
-        start, end = match.span()
-        cluster = match[0]
-        if cluster.isascii() and end - start > 1:
-            parts.append(cluster)
-            origins.extend(range(start, end))
-        elif folded := _fold(cluster):
-            parts.append(folded)
-            origins.extend([start] * len(folded))
-    return MatchingForm("".join(parts), origins)
+    folded = [_fold(character) for character in text]
+    origins = [place for place, part in enumerate(folded) for _ in part]
+    return MatchingForm("".join(folded), origins)
 
 
 @lru_cache(maxsize=4096)
-def _fold(cluster: str) -> str:
-    """Fold one character and its marks."""
-    letters = _ACCENT.sub("", normalise(_INVISIBLE.sub("", cluster), "NFKD"))
-    return _INVISIBLE.sub("", normalise(letters).translate(_folds()))
+def _fold(character: str) -> str:
+    if _INVISIBLE.match(character):
+        return ""
+    letters = _drop_accents(SPACES.get(character, character))
+    composed = unicodedata.normalize("NFKC", letters)
+    return _INVISIBLE.sub("", composed.translate(_look_alikes()))
+
+
+def _drop_accents(text: str) -> str:
+    return _ACCENT.sub("", unicodedata.normalize("NFKD", text))
 
 
 @cache
-def look_alikes() -> dict[str, str]:
-    """Return the ASCII form of each character that looks like ASCII."""
-    return {chr(point): target for point, target in _folds().items()}
-
-
-@cache
-def _folds() -> dict[int, str]:
-    given = {ord(source): target for source, target in {**_FOLDS, **BLANKS}.items()}
-    return _named_letters() | _look_alikes() | _digits() | given
-
-
 def _look_alikes() -> dict[int, str]:
+    """Return the ASCII form of each character that looks like ASCII."""
     data = files("confusable_homoglyphs").joinpath("confusables.json")
     table = json.loads(data.read_text(encoding="utf-8"))
-    return {
-        ord(source): target
+    found = {
+        ord(source): "I" if target == "l" and source.isupper() else target
         for source, rows in table.items()
         if len(source) == 1 and not source.isascii() and not _UNFOLDED.match(source)
         for row in rows
-        if (target := _ascii_form(source, row["c"]))
+        if (target := _drop_accents(row["c"])).isascii()
     }
-
-
-def _ascii_form(source: str, target: str) -> str:
-    """Return the target of a look-alike without overlays, if the target is ASCII.
-
-    The table has one sign for `l`, `I`, `1` and `|`: its case is the one of the source.
-    """
-    plain = _ACCENT.sub("", normalise(target, "NFKD"))
-    if not plain.isascii():
-        return ""
-    if plain == "l" and source.isupper():
-        return "I"
-    return plain
-
-
-def _named_letters() -> dict[int, str]:
-    names = (
-        (point, _LETTER_NAME.fullmatch(unicodedata.name(chr(point), "")))
-        for point in chain.from_iterable(_LETTER_BLOCKS)
-    )
-    return {
-        point: match[2].lower() if match[1] else match[2]
-        for point, match in names
-        if match
-    }
-
-
-def _digits() -> dict[int, str]:
-    digits = (
-        (point, unicodedata.decimal(chr(point), None))
-        for point in range(0x80, LAST_MARK + 1)
-    )
-    return {point: str(digit) for point, digit in digits if digit is not None}
+    return found | {ord(source): target for source, target in _FOLDS.items()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from common import errors
 from common.caller import Caller
-from common.text.danger.detect import find_dangers
+from common.text.danger import find_dangers
 from common.text.prompt_injection import find_injections
 from projects.models import Project
 

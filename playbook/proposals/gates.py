@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from common.text.supply.changes import describe_text
+from common.text.supply import describe_text
 from inference import tokens
 from playbook.entries.neighbours import Neighbour
 from playbook.history import live_guard, votes

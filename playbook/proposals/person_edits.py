@@ -8,7 +8,7 @@ from typing import Any
 from common import errors
 from common.caller import Caller
 from common.text import secrets
-from common.text.supply.changes import describe_text
+from common.text.supply import describe_text
 from memories.models import Memory
 from playbook.conflicts import contradiction
 from playbook.models import PlaybookDelta, PlaybookEntry

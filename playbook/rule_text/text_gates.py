@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from common.text.danger.foreign_language import foreign_language
+from common.text.hidden_text import is_foreign
 from common.text.literals import find_literals
 from common.text.prompt_injection import find_injections
 from playbook.rule_text import applicability, text_patterns, unsafe_phrases
@@ -201,12 +201,12 @@ def check_danger(content: str, own_hosts: frozenset[str] = frozenset()) -> GateR
 
 
 def check_language(content: str) -> GateResult:
-    """Check that the gates can read the lesson: they know other languages only in part."""
-    language = foreign_language(content)
+    """Check that the other gates can read the lesson: they read English."""
+    foreign = is_foreign(content)
     return _result(
         "language",
-        not language,
-        value=language or "en",
+        not foreign,
+        value="other" if foreign else "en",
         threshold="en",
         message="It is not in English, which the other gates read, so a person reads it.",
     )

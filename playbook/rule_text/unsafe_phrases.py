@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from common.text.danger import detect
+from common.text import danger
 from common.text.prompt_injection import Injection, find_injections
 
 CACHED_TEXTS = 128  # texts of rules, which are short
@@ -71,7 +71,7 @@ def find_dangers(
             text[found.start : found.end],
             found.message,
         )
-        for found in detect.find_dangers(text, own_hosts=own_hosts)
+        for found in danger.find_dangers(text, own_hosts=own_hosts)
     )
 
 

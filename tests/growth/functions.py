@@ -18,6 +18,8 @@ from agents.tools.header_secrets import mask_values
 from agents.tools.input_schema import read_arguments
 from agents.working_memory import WorkingMemory
 from common.text import (
+    danger,
+    hidden_text,
     literals,
     normalise,
     plain_text,
@@ -26,14 +28,12 @@ from common.text import (
     quote,
     secrets,
     storable_json,
-    variants,
+    supply,
     visible,
     word_diff,
 )
 from common.text.contradiction import disagreement, rule_opposition
-from common.text.danger import detect, foreign_language
 from common.text.json_secrets import JsonMasker
-from common.text.supply import changes, sources
 from inference.errors import InferenceError
 from inference.language import chat_answer
 from inference.language.chat_pieces import ChatText
@@ -187,7 +187,7 @@ def read_tool_texts(text: str) -> None:
 # They read 4,096 characters in more than 10 ms.
 HEAVY = frozenset(
     {
-        *("find_variants", "find_injections", "safe_line", "find_dangers", "compare"),
+        *("find_injections", "safe_line", "find_dangers", "compare"),
         *(
             "find_opposition",
             "convert_playbook",
@@ -207,18 +207,17 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "make_storable": storable_json.make_storable,
     "drop_invisible": visible.drop_invisible,
     "matching_form": visible.matching_form,
-    "find_variants": variants.find_variants,
     "find_injections": prompt_injection.find_injections,
     "safe_line": quote.safe_line,
-    "find_dangers": detect.find_dangers,
-    "foreign_language": foreign_language.foreign_language,
+    "find_dangers": danger.find_dangers,
+    "is_foreign": hidden_text.is_foreign,
     "find_secrets": secrets.find,
     "mask_json": mask_json,
     "find_literals": literals.find_literals,
     "find_paths": literals.find_paths,
     "find_focus": question_focus.find_focus,
-    "find_sources": sources.find_sources,
-    "describe_text": changes.describe_text,
+    "find_sources": supply.find_sources,
+    "describe_text": supply.describe_text,
     "compare": compare,
     "find_opposition": lambda text: rule_opposition.find_opposition(text, "Use it."),
     "separate_words": tokenise.separate_words,

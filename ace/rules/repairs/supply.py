@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from ace.rules.repairs.call_repairs import Repair
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves
-from common.text.supply.changes import describe_change
-from common.text.supply.sources import CodeSource, find_sources, of_argument
+from common.text.supply import Source, describe_change, find_sources, of_argument
 
 _CODE = re.compile(r"`([^`\n]{1,300})`|\"([^\"\n]{1,300})\"")
 
@@ -38,14 +37,14 @@ def of_lesson(task: Task, content: str) -> str:
         return ""
     for call in task.calls:
         failed = _sources(call) if call.has_failed else frozenset()
-        kinds = {source.kind for source in failed}
-        same_kind = {source for source in named if source.kind in kinds}
+        kinds = {kind for kind, _ in failed}
+        same_kind = {source for source in named if source[0] in kinds}
         if change := describe_change(failed, failed | same_kind):
             return change
     return ""
 
 
-def _sources(call: ToolCall) -> frozenset[CodeSource]:
+def _sources(call: ToolCall) -> frozenset[Source]:
     if call.command:
         return find_sources(call.command)
     leaves = argument_leaves.leaves(call.arguments)

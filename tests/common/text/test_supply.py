@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.text.supply.changes import describe_change, describe_text
-from common.text.supply.sources import find_sources, of_argument
+from common.text.supply import describe_change, describe_text, find_sources, of_argument
 
 
 def change(before, after):

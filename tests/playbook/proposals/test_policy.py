@@ -1,9 +1,37 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from playbook.models import PlaybookEntry
 from playbook.proposals import submission
+
+
+TESTS = Path(__file__).parents[2]
+ATTACKS = [
+    line
+    for path in (
+        *("common/text/danger/dangerous.txt", "common/text/danger/translated.txt"),
+        "context/digest/attacks.txt",
+    )
+    for line in (TESTS / path).read_text(encoding="utf-8").split("\n")
+    if line
+]
+
+
+class TestAttacks:
+    @pytest.mark.parametrize("policy", ["assisted", "auto"])
+    def test_none_is_live_without_a_person(
+        self, project, bob, learned, set_options, policy
+    ):
+        set_options(policy=policy)
+        lessons = [learned(each, feedback_source="agent") for each in ATTACKS]
+
+        deltas = submission.propose(project, lessons, bob)
+
+        assert {delta.status for delta in deltas} <= {"pending", "rejected"}
+        assert PlaybookEntry.objects.count() == 0
 
 
 @pytest.mark.parametrize(
