@@ -1,31 +1,16 @@
 """Find secrets in text and mask them.
 
-The rules are in `common.text.secret_rules`: those that gitleaks' author maintains, plugins
-of detect-secrets, and rules of our own for what both lack: values with a secret-like name,
-arguments of commands, passwords in URLs, cookies and prose. The text is also read without
-escapes, line continuations, invisible and look-alike characters.
+The rules are in `common.text.secret_rules`: forms of tokens, values with a secret-like name,
+passwords in URLs, headers, commands and prose.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from common.text.secret_rules import (
-    assignments,
-    base64_texts,
-    candidates,
-    commands,
-    headers,
-    key_blocks,
-    levels,
-    placeholders,
-    token_patterns,
-    unescape,
-    urls,
-)
+from common.text.secret_rules import assignments, commands, headers, prose, tokens, urls
 from common.text.secret_rules.spans import Span
 
 
@@ -39,16 +24,14 @@ class MaskedText:
 
 # In order of precedence: of two spans that overlap, the kind of the earlier finder is shown.
 _FINDERS = (
-    key_blocks.find_secrets,
-    candidates.find_by_prefix,
-    candidates.find_by_pattern,
-    token_patterns.find_wide_tokens,
-    candidates.find_by_upstream_rules,
+    tokens.find_keys,
+    tokens.find_by_prefix,
+    tokens.find_by_pattern,
     headers.find_secrets,
     urls.find_secrets,
     assignments.find_values,
-    levels.find_values,
     commands.find_secrets,
+    prose.find_secrets,
 )
 MOST_ROUNDS = 4
 _MASK = re.compile(r"\[secret:[\w-]+(?::[0-9a-f]+)?\]")
@@ -90,39 +73,21 @@ def _mask(text: str) -> MaskedText:
     return MaskedText(text=text, kinds=tuple(kinds))
 
 
-def find(text: str, *, decode: bool = True) -> list[Span]:
-    """Return the secrets of a text, in order and without overlaps.
-
-    With `decode`, an encoded text that has a secret is one, as a whole.
-    """
+def find(text: str) -> list[Span]:
+    """Return the secrets of a text, in order and without overlaps."""
     unmasked = _MASK.sub(_cover, text) if "[secret:" in text else text
-    spans = [*_find_ranked(unmasked)]
-    if plain := unescape.unescape(unmasked):
-        spans += [
-            (rank, Span(*place, span.kind))
-            for rank, span in _find_ranked(plain.text)
-            if (place := plain.span(span.start, span.end))
-            and not placeholders.is_placeholder(unmasked[slice(*place)])
-        ]
-    if decode:
-        spans += [
-            (len(_FINDERS), Span(start, end, found[0].kind))
-            for start, end, hidden in base64_texts.find_texts(unmasked)
-            if (found := find(hidden, decode=False))
-        ]
-    return _merge_spans(text, spans)
+    lowered = _lower(unmasked)
+    found = [
+        (rank, span)
+        for rank, finder in enumerate(_FINDERS)
+        for span in finder(unmasked, lowered)
+    ]
+    return _merge_spans(text, found)
 
 
 def _cover(mask: re.Match[str]) -> str:
     """Return a placeholder of the same length."""
     return f"<{'.' * (len(mask[0]) - 2)}>"
-
-
-def _find_ranked(text: str) -> Iterator[tuple[int, Span]]:
-    lowered = _lower(text)
-    for rank, finder in enumerate(_FINDERS):
-        for span in finder(text, lowered):
-            yield rank, span
 
 
 def _lower(text: str) -> str:

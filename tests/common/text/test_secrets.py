@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import string
-from base64 import b64encode, encodebytes, urlsafe_b64encode
 
 import pytest
 from hypothesis import given, settings
@@ -186,25 +185,3 @@ class TestMaskingTwice:
         masked = secrets.mask(",".join(token for _, token in TOKENS))
 
         assert LETTERS[:20] not in masked.text
-
-
-class TestEncodedFiles:
-    KEY = (
-        "-----BEGIN "
-        + "PRIVATE KEY-----\n"
-        + LETTERS[:64]
-        + "\n-----END PRIVATE KEY-----"
-    )
-
-    @pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode, encodebytes])
-    def test_one_with_a_secret_is_masked_whole(self, encode):
-        run = encode(f'{{"type": "account", "key": "{self.KEY}"}}'.encode()).decode()
-
-        masked = secrets.mask(f"echo '{run.strip()}' | base64 -d > key.json")
-
-        assert masked.text == "echo '[secret:private-key]' | base64 -d > key.json"
-
-    def test_one_without_a_secret_stays(self):
-        run = b64encode(b"The notes of the release name the old index, twice.").decode()
-
-        assert secrets.mask(run * 2).text == run * 2

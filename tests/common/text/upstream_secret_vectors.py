@@ -1,4 +1,4 @@
-"""Read the test vectors of the rules in `upstream_rules.json`, as their author wrote them.
+"""Read the test vectors of the rules of betterleaks, as their author wrote them.
 
 The first line of the file tells its source and licence and holds the contexts around a
 sample; each other line is a vector. `¦` splits what a scanner would take for a leak, and is
@@ -29,7 +29,7 @@ LEAST_SECRET = 6
 
 @dataclass(frozen=True)
 class Vector:
-    """`secrets` must not be in the masked text; a harmless vector has none."""
+    """`secrets` must not be in the masked text."""
 
     rule: str
     text: str
@@ -41,13 +41,6 @@ def leaks() -> Iterator[Vector]:
     for row in read_rows():
         if row["leak"] and "skipped" not in row:
             yield from _texts(row)
-
-
-def harmless() -> Iterator[Vector]:
-    """Return the texts in which the rule of the vector must find nothing."""
-    for row in read_rows():
-        if not row["leak"] and "skipped" not in row:
-            yield _filled(row, "{s}", random.Random(row["text"]))
 
 
 @cache

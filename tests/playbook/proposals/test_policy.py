@@ -7,7 +7,6 @@ import pytest
 from playbook.models import PlaybookEntry
 from playbook.proposals import submission
 
-
 TESTS = Path(__file__).parents[2]
 ATTACKS = [
     line
