@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -16,6 +16,7 @@ from conversations.models import Message
 from inference import tokens
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
+from mcp_server.tools import unsafe_texts
 from mcp_server.tools.search import MAX_TITLE, NOTICE, compact_json, memory_title
 from memories.models import Memory
 from memories.read import retrieve
@@ -64,6 +65,7 @@ class FetchAnswer(serializers.Serializer[Any]):
     results = FetchedDocument(many=True, required=False)
     missing_ids = serializers.ListField(child=serializers.CharField(), required=False)
     left_out_ids = serializers.ListField(child=serializers.CharField(), required=False)
+    notes = serializers.ListField(child=serializers.CharField(), required=False)
     id = serializers.CharField(required=False)
     title = serializers.CharField(required=False)
     text = serializers.CharField(required=False)
@@ -73,9 +75,13 @@ class FetchAnswer(serializers.Serializer[Any]):
 
 def run(call: McpCall) -> McpAnswer:
     wanted = list(dict.fromkeys(call.arguments.get("ids") or [call.arguments["id"]]))
-    found = replicas.read_from_replica(lambda: find(call, wanted))
+    found, unsafe = replicas.read_from_replica(lambda: find(call, wanted))
     record_rules(call, found)
     if "id" in call.arguments:
+        if unsafe:
+            raise errors.Forbidden(
+                f"{wanted[0]} holds unsafe text; a person can read it in the console."
+            )
         if not found:
             raise errors.NotFound(
                 f"There is no memory, rule or message {wanted[0]!r} in this project."
@@ -87,8 +93,12 @@ def run(call: McpCall) -> McpAnswer:
     answer = {
         "notice": NOTICE,
         "results": given,
-        "missing_ids": [name for name in wanted if name not in found],
-        "left_out_ids": [each["id"] for each in documents[len(given) :]],
+        "missing_ids": [n for n in wanted if n not in found and n not in unsafe],
+        "left_out_ids": [
+            *(each["id"] for each in documents[len(given) :]),
+            *(name for name in wanted if name in unsafe),
+        ],
+        "notes": unsafe_texts.note_on(len(unsafe)),
     }
     return McpAnswer(answer, compact_json(answer))
 
@@ -102,23 +112,37 @@ def count_that_fit(documents: Sequence[Document]) -> int:
     return len(documents)
 
 
-def find(call: McpCall, wanted: Sequence[str]) -> dict[str, Document]:
-    """Return the documents that the caller may read, by the id or label that names them."""
+def find(
+    call: McpCall, wanted: Sequence[str]
+) -> tuple[dict[str, Document], frozenset[str]]:
+    """Return the documents that the caller may read, and the ids of those left out.
+
+    Both are by the id or label that names them. What holds unsafe text is left out.
+    """
     ids = {pk: name for name in wanted if (pk := parse_id(name))}
     labels = [name for name in wanted if not parse_id(name)]
-    found = {ids[pk]: each for pk, each in find_memories(call, list(ids)).items()}
-    for entry in find_rules(call, list(ids), labels):
-        found[ids.get(entry.pk, entry.label)] = describe_rule(call, entry)
-    rest = [pk for pk, name in ids.items() if name not in found]
-    messages = Message.objects.visible_to(call.caller, call.project).visible().light()
-    for message in messages.filter(pk__in=rest).select_related("session"):
-        found[ids[message.pk]] = describe_message(call, message)
-    return found
+    memories = retrieve.find_memories(list(ids), call.project, call.caller)
+    rules = find_rules(call, list(ids), labels)
+    seen = {ids[memory.pk] for memory in memories} | {rule_name(ids, e) for e in rules}
+    rest = [pk for pk, name in ids.items() if name not in seen]
+    visible = Message.objects.visible_to(call.caller, call.project).visible().light()
+    messages = list(visible.filter(pk__in=rest).select_related("session"))
+    unsafe = (
+        unsafe_texts.find_memories(call, memories)
+        | unsafe_texts.find_rules(rules)
+        | unsafe_texts.find_messages(messages)
+    )
+    found = {
+        **{ids[row.pk]: (row.pk, describe_memory(call, row)) for row in memories},
+        **{rule_name(ids, row): (row.pk, describe_rule(call, row)) for row in rules},
+        **{ids[row.pk]: (row.pk, describe_message(call, row)) for row in messages},
+    }
+    safe = {name: each for name, (pk, each) in found.items() if pk not in unsafe}
+    return safe, frozenset(found.keys() - safe.keys())
 
 
-def find_memories(call: McpCall, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Document]:
-    rows = retrieve.find_memories(ids, call.project, call.caller)
-    return {memory.pk: describe_memory(call, memory) for memory in rows}
+def rule_name(ids: Mapping[uuid.UUID, str], entry: PlaybookEntry) -> str:
+    return ids.get(entry.pk, entry.label)
 
 
 def find_rules(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -19,6 +20,7 @@ from conversations.session_search.search import SearchFilters, SessionSearch
 from inference import tokens
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
+from mcp_server.tools import unsafe_texts
 from memories import scopes
 from memories.models import Memory
 from memories.read import search as memory_search
@@ -37,6 +39,15 @@ PLACES = ("memories", "rules", "messages")
 MEMORY_FILTERS = ("memory_types", "kinds", "tags", "file_paths")
 
 FoundItem = dict[str, str]
+
+
+@dataclass(frozen=True)
+class FoundInPlace:
+    """The results of one place, its notes, and how many results are unsafe and left out."""
+
+    results: list[FoundItem]
+    notes: tuple[str, ...]
+    unsafe: int
 
 
 class SearchArguments(NullIsAbsent):
@@ -78,10 +89,13 @@ def run(call: McpCall) -> McpAnswer:
     data = call.arguments
     found: list[list[FoundItem]] = []
     notes: list[str] = []
+    unsafe = 0
     for place in dict.fromkeys(places_of(data)):
-        results, more = SEARCHES[place](call)
-        found.append(results)
-        notes += more
+        part = SEARCHES[place](call)
+        found.append(part.results)
+        notes += part.notes
+        unsafe += part.unsafe
+    notes += unsafe_texts.note_on(unsafe)
     # The scores of two places cannot be compared, so the best of each come first.
     in_turn = chain.from_iterable(zip_longest(*found))
     answer = fit([each for each in in_turn if each][: data["limit"]], notes)
@@ -114,7 +128,7 @@ def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def search_memories(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
+def search_memories(call: McpCall) -> FoundInPlace:
     data, caller, project = call.arguments, call.caller, call.project
     request = memory_search.MemorySearch(
         query=data["query"],
@@ -127,8 +141,11 @@ def search_memories(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
     found = replicas.read_from_replica(
         lambda: memory_search.find(project, request, caller)
     )
-    note_recalled(hit.memory for hit in found.hits)
-    return [memory_result(call, hit) for hit in found.hits], found.notes
+    unsafe = unsafe_texts.find_memories(call, (hit.memory for hit in found.hits))
+    given = [hit for hit in found.hits if hit.memory.pk not in unsafe]
+    note_recalled(hit.memory for hit in given)
+    results = [memory_result(call, hit) for hit in given]
+    return FoundInPlace(results, found.notes, len(unsafe))
 
 
 def memory_result(call: McpCall, hit: memory_search.MemoryHit) -> FoundItem:
@@ -148,12 +165,14 @@ def memory_title(memory: Memory) -> str:
     return safe_line(f"[{memory.kind}] {subject}", MAX_TITLE)
 
 
-def search_rules(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
+def search_rules(call: McpCall) -> FoundInPlace:
     data, caller, project = call.arguments, call.caller, call.project
     rows = entry_list.find(project, EntryFilters(), caller)
     ranking = entry_list.rank(project, rows, data["query"])
     ids = [hit.id for hit in ranking.hits if hit.is_relevant][: data["limit"]]
     entries = rows.light().in_bulk(ids)
+    unsafe = unsafe_texts.find_rules(entries.values())
+    entries = {pk: entry for pk, entry in entries.items() if pk not in unsafe}
     exposures.record(
         project,
         dict.fromkeys(entries),
@@ -171,10 +190,10 @@ def search_rules(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
         for pk in ids
         if pk in entries
     ]
-    return results, ranking.notes
+    return FoundInPlace(results, ranking.notes, len(unsafe))
 
 
-def search_messages(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
+def search_messages(call: McpCall) -> FoundInPlace:
     data, caller, project = call.arguments, call.caller, call.project
     stores.require(project, caller, "searcher")
     request = SessionSearch(
@@ -188,19 +207,18 @@ def search_messages(call: McpCall) -> tuple[list[FoundItem], tuple[str, ...]]:
     found = replicas.read_from_replica(
         lambda: session_search.find(project, request, caller)
     )
-    return list(message_results(call, found.hits)), found.notes
+    safe = [hit for hit in found.hits if not unsafe_texts.is_unsafe(hit.content)]
+    results = [message_result(call, hit) for hit in safe]
+    return FoundInPlace(results, found.notes, len(found.hits) - len(safe))
 
 
-def message_results(
-    call: McpCall, hits: list[session_search.SessionHit]
-) -> Iterator[FoundItem]:
-    for hit in hits:
-        yield {
-            "id": hit.source_id,
-            "title": safe_line(f"[message] {hit.session} {hit.seq}", MAX_TITLE),
-            "url": call.page_url("console:session", hit.session_id),
-            "text": safe_line(hit.content, MAX_SNIPPET),
-        }
+def message_result(call: McpCall, hit: session_search.SessionHit) -> FoundItem:
+    return {
+        "id": hit.source_id,
+        "title": safe_line(f"[message] {hit.session} {hit.seq}", MAX_TITLE),
+        "url": call.page_url("console:session", hit.session_id),
+        "text": safe_line(hit.content, MAX_SNIPPET),
+    }
 
 
 SEARCHES = {

@@ -1,0 +1,76 @@
+"""Find the texts of an answer that an agent is not given: they order dangerous things.
+
+A person can read them in the console. What only names a place, such as a foreign host, is
+no order; a rule that a person accepted, and what the caller itself stored, stay.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+
+from common.text.prompt_injection import find_injections
+from conversations.models import Message
+from mcp_server.server.tool_call import McpCall
+from memories.models import Memory, MemoryChange
+from playbook.models import PlaybookEntry
+from playbook.reading import acceptance
+from playbook.rule_text import unsafe_phrases
+from playbook.rule_text.text_gates import COMMAND_INJECTIONS
+
+NAMES_A_PLACE = frozenset({"foreign_url", "home_path"})
+PARTS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons", "key")
+
+
+def note_on(count: int) -> list[str]:
+    """Return the note of an answer without `count` results."""
+    if not count:
+        return []
+    results, them = ("result holds", "it") if count == 1 else ("results hold", "them")
+    return [f"{count} {results} unsafe text; a person can read {them} in the console."]
+
+
+def find_memories(call: McpCall, memories: Iterable[Memory]) -> set[uuid.UUID]:
+    """Return the ids of memories of others that are unsafe."""
+    texts = {memory.pk: _text_of(memory) for memory in memories}
+    unsafe = _find_unsafe(texts)
+    if not unsafe:
+        return unsafe
+    own = MemoryChange.objects.filter(
+        memory_id__in=unsafe,
+        action=MemoryChange.Action.CREATE,
+        actor=call.caller.name[:200],
+    )
+    return unsafe - set(own.values_list("memory_id", flat=True))
+
+
+def find_rules(entries: Iterable[PlaybookEntry]) -> set[uuid.UUID]:
+    """Return the ids of unsafe rules that no person accepted."""
+    unsafe = _find_unsafe({entry.pk: entry.content for entry in entries})
+    if not unsafe:
+        return unsafe
+    rows = PlaybookEntry.objects.filter(pk__in=unsafe)
+    accepted = rows.annotate(is_of_person=acceptance.of_person())
+    return unsafe - set(accepted.filter(is_of_person=True).values_list("pk", flat=True))
+
+
+def find_messages(messages: Iterable[Message]) -> set[uuid.UUID]:
+    return _find_unsafe({message.pk: message.text for message in messages})
+
+
+def is_unsafe(text: str) -> bool:
+    """Whether a text gives orders to an agent, or tells to do what harms."""
+    if any(each.name in COMMAND_INJECTIONS for each in find_injections(text)):
+        return True
+    return any(
+        each.kind not in NAMES_A_PLACE for each in unsafe_phrases.find_dangers(text)
+    )
+
+
+def _find_unsafe(texts: Mapping[uuid.UUID, str]) -> set[uuid.UUID]:
+    return {pk for pk, text in texts.items() if is_unsafe(text)}
+
+
+def _text_of(memory: Memory) -> str:
+    value = memory.value if isinstance(memory.value, str) else ""
+    return "\n".join(filter(None, [*(getattr(memory, p) for p in PARTS), value]))
