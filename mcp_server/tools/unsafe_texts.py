@@ -7,12 +7,13 @@ no order; a rule that a person accepted, and what the caller itself stored, stay
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from common.text.prompt_injection import find_injections
 from conversations.models import Message
 from mcp_server.server.tool_call import McpCall
-from memories.models import Memory, MemoryChange
+from memories.lifecycle.ownership import is_own
+from memories.models import Memory
 from playbook.models import PlaybookEntry
 from playbook.reading import acceptance
 from playbook.rule_text import unsafe_phrases
@@ -32,21 +33,16 @@ def note_on(count: int) -> list[str]:
 
 def find_memories(call: McpCall, memories: Iterable[Memory]) -> set[uuid.UUID]:
     """Return the ids of memories of others that are unsafe."""
-    texts = {memory.pk: _text_of(memory) for memory in memories}
-    unsafe = _find_unsafe(texts)
-    if not unsafe:
-        return unsafe
-    own = MemoryChange.objects.filter(
-        memory_id__in=unsafe,
-        action=MemoryChange.Action.CREATE,
-        actor=call.caller.name[:200],
-    )
-    return unsafe - set(own.values_list("memory_id", flat=True))
+    return {
+        memory.pk
+        for memory in memories
+        if is_unsafe(_text_of(memory)) and not is_own(memory, call.caller)
+    }
 
 
 def find_rules(entries: Iterable[PlaybookEntry]) -> set[uuid.UUID]:
     """Return the ids of unsafe rules that no person accepted."""
-    unsafe = _find_unsafe({entry.pk: entry.content for entry in entries})
+    unsafe = {entry.pk for entry in entries if is_unsafe(entry.content)}
     if not unsafe:
         return unsafe
     rows = PlaybookEntry.objects.filter(pk__in=unsafe)
@@ -55,7 +51,7 @@ def find_rules(entries: Iterable[PlaybookEntry]) -> set[uuid.UUID]:
 
 
 def find_messages(messages: Iterable[Message]) -> set[uuid.UUID]:
-    return _find_unsafe({message.pk: message.text for message in messages})
+    return {message.pk for message in messages if is_unsafe(message.text)}
 
 
 def is_unsafe(text: str) -> bool:
@@ -65,10 +61,6 @@ def is_unsafe(text: str) -> bool:
     return any(
         each.kind not in NAMES_A_PLACE for each in unsafe_phrases.find_dangers(text)
     )
-
-
-def _find_unsafe(texts: Mapping[uuid.UUID, str]) -> set[uuid.UUID]:
-    return {pk for pk, text in texts.items() if is_unsafe(text)}
 
 
 def _text_of(memory: Memory) -> str:
