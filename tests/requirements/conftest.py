@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.agents.conftest import model as model
+from tests.conversations.conftest import SessionApi
+
+
+@pytest.fixture
+def api(alice_api, project):
+    """Alice's client, which names the project in each request."""
+    return SessionApi(alice_api, project)
+
+
+@pytest.fixture
+def options(project):
+    """Set options of the project: `options(compaction={"enabled": True})`."""
+
+    def set_to(**sections):
+        project.settings = {**project.settings, **sections}
+        project.save(update_fields=["settings"])
+
+    return set_to
+
+
+@pytest.fixture
+def remember(api):
+    """Store a memory; return it as the API shows it."""
+
+    def post(content, **fields):
+        fields = {"memory_type": "learning", **fields}
+        return api.post("memories", content=content, **fields).json()["memory"]
+
+    return post
+
+
+@pytest.fixture
+def finish(api):
+    """Report a finished task; return the answer."""
+
+    def post(goal, result="It is done and the tests pass.", **fields):
+        fields = {"agent_id": "coder", "tool_usage": [], "feedback": "", **fields}
+        return api.post("complete-task", goal=goal, result=result, **fields).json()
+
+    return post

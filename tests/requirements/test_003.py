@@ -1,0 +1,237 @@
+"""Demands of document 003, the agent memory requirements."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.agents.scripted_endpoint import say
+
+pytestmark = pytest.mark.django_db
+BENCHMARKS = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+LIMITS = {"keyword": 20, "semantic": 50, "hybrid": 100}  # milliseconds
+# What a finished task was, what came of it, and the words of somebody who asks again.
+TASKS = (
+    (
+        "Make the invoice export retry",
+        "It retries when the gateway answers 503.",
+        "Why is the export of invoices not tried again?",
+    ),
+    (
+        "Add a search box to the catalogue",
+        "The catalogue has a search box.",
+        "Let people look for a thing in the catalogue",
+    ),
+    (
+        "Cache the prices of the shop",
+        "Prices are cached for an hour.",
+        "The prices of the shop come slowly",
+    ),
+    (
+        "Send a mail after each order",
+        "A mail goes out by a job.",
+        "Customers want mail when they order",
+    ),
+    (
+        "Show the stock of each product",
+        "The stock stands beside the price.",
+        "Where are the numbers of a product?",
+    ),
+)
+SENTENCES = (
+    "Write the changelog entry in English.",
+    "Please put tests under tests/unit.",
+    "We write commit messages in the imperative mood.",
+    "Prices are in cents.",
+    "Do it like in shop/models.py.",
+)
+
+
+@pytest.fixture
+def rule(api):
+    """Add a rule to the playbook; return its entry, as the playbook shows it."""
+
+    def add(content):
+        fields = {"content": content, "category": "general"}
+        answer = api.post("playbook/entries", **fields)
+        assert answer.status_code == 201, answer.json()
+        return read_rule(api, content)
+
+    return add
+
+
+def read_rule(api, content):
+    [entry] = [
+        one
+        for one in api.get("playbook").json()["results"]
+        if one["content"] == content
+    ]
+    return entry
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="issue 45: what any agent of the project knows",
+)
+def test_the_services_own_agent_is_given_what_another_agent_stored(
+    api, model, remember
+):
+    known = "The invoice export fails when the disk of the exporter is full."
+    remember(known, agent_id="coder")
+    model.script(say("Thought: known.\nFinal Answer: The disk."))
+
+    api.post("agents/react-mem", question="Invoice export fails?", enable_memory=True)
+
+    [prompt] = model.prompts
+    assert known in prompt
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="issue 44: errors that feedback names"
+)
+def test_the_reflector_finds_the_error_and_its_root_cause_in_feedback(finish):
+    answer = finish(
+        "Export the invoices of June",
+        "The export failed with a timeout after 30 s.",
+        feedback="The export timed out because the query has no index on "
+        "invoices.customer_id. Root cause: missing index. Next time add the index first.",
+    )
+
+    errors = [str(error) for error in answer["errors"]]
+    assert any("no index on invoices.customer_id" in error for error in errors)
+    assert answer["lessons"] or answer["insights"]
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="issue 44: rules that are related"
+)
+def test_the_reflector_finds_the_rule_that_a_task_is_about(finish, rule):
+    entry = rule("Always take the advisory lock before you import any products.")
+
+    answer = finish(
+        "Make the product import safe to run twice",
+        "The advisory lock is taken before products are imported.",
+    )
+
+    related = [one["id"] for one in answer["related_playbook_entries"]]
+    assert related == [entry["id"]]
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="issue 44: support that agrees"
+)
+def test_no_memory_supports_a_rule_that_it_contradicts(api, finish, rule):
+    entry = rule("Use the blue button for saving in every form.")
+
+    finish(
+        "Save the form of customers",
+        feedback="Use the green button for saving in every form.",
+        feedback_source="human",
+        outcome="success",
+    )
+
+    assert read_rule(api, entry["content"])["supporting_memory_ids"] == []
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="issue 44: feedback that is never lost"
+)
+def test_each_sentence_of_a_persons_feedback_is_proposed(finish):
+    def propose(number, sentence):
+        answer = finish(
+            f"Do the task number {number} of the shop",
+            feedback=sentence,
+            feedback_source="human",
+            outcome="success",
+        )
+        return [one["content"] for one in answer["playbook_delta"]["operations"]]
+
+    said = {one: propose(number, one) for number, one in enumerate(SENTENCES)}
+
+    assert [one for one, proposals in said.items() if one not in proposals] == []
+
+
+def test_a_finished_task_comes_back_by_its_goal_and_in_other_words(api, finish):
+    for goal, result, _ in TASKS:
+        finish(goal, result, outcome="success")
+
+    def ask(words):
+        return api.post("context/task", task_description=words).json()["text"]
+
+    assert [goal for goal, _, _ in TASKS if goal not in ask(goal)] == []
+    assert [goal for goal, _, words in TASKS if goal not in ask(words)] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="issue 43: the same text with another goal",
+)
+@pytest.mark.parametrize("end", ["", "!"])
+def test_a_text_that_is_stored_with_another_goal_is_a_near_duplicate(api, end):
+    text = "Retry the invoice export when the gateway answers 503"
+    first = {
+        "content": f"{text}.",
+        "memory_type": "learning",
+        "goal": "Mend the export",
+    }
+    again = {**first, "content": f"{text}.{end}", "goal": "Look at the gateway"}
+    original = api.post("memories", **first).json()["memory"]
+
+    receipt = api.post("memories", **again).json()
+
+    assert receipt["duplicate_of"] == original["id"] or receipt["possible_duplicates"]
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="issue 49: latency measured on this code"
+)
+def test_the_latency_of_each_mode_is_measured_and_below_its_limit():
+    section = BENCHMARKS.read_text().partition("\n## Latency\n")[2].split("\n## ")[0]
+    row = r"^\| (keyword|semantic|hybrid) \| none \| 1 \| \d+ \| (\d+) \|"
+    measured = {mode: int(p95) for mode, p95 in re.findall(row, section, re.MULTILINE)}
+
+    assert set(measured) == set(LIMITS)
+    assert [mode for mode in LIMITS if measured[mode] >= LIMITS[mode]] == []
+    assert re.search(r"\bcommit [0-9a-f]{7,40}\b", section), "The code is not named."
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="issue 48: fields that 003 requires"
+)
+@pytest.mark.parametrize("field", ["agent_id", "memory_type"])
+def test_a_memory_needs_what_its_reference_model_requires(api, field):
+    body = {
+        "agent_id": "coder",
+        "content": "Retry the invoice export.",
+        "memory_type": "learning",
+    }
+
+    answer = api.post(
+        "memories", **{name: body[name] for name in body if name != field}
+    )
+
+    assert answer.status_code == 400
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="issue 48: fields that 003 requires"
+)
+@pytest.mark.parametrize("field", ["agent_id", "result", "tool_usage", "feedback"])
+def test_a_finished_task_needs_what_its_reference_model_requires(api, field):
+    body = {
+        "agent_id": "coder",
+        "goal": "Make the invoice export retry",
+        "result": "It retries.",
+        "tool_usage": [],
+        "feedback": "Good.",
+    }
+
+    answer = api.post(
+        "complete-task", **{name: body[name] for name in body if name != field}
+    )
+
+    assert answer.status_code == 400
