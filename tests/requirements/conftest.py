@@ -13,6 +13,16 @@ def api(alice_api, project):
 
 
 @pytest.fixture
+def on_row(alice_api):
+    """Send a request about a row, which names no project: `on_row("get", "memories/…")`."""
+
+    def send(method, path, **body):
+        return getattr(alice_api, method)(f"/api/v1/{path}", body or None)
+
+    return send
+
+
+@pytest.fixture
 def options(project):
     """Set options of the project: `options(compaction={"enabled": True})`."""
 

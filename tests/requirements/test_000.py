@@ -200,3 +200,42 @@ def test_a_scheduled_compaction_keeps_the_names_and_hours(
     kept = " ".join(Memory.objects.current().values_list("content", flat=True))
     assert model.json_requests, "The job asked no model."
     assert not {"atlas-7", "04:15", "boreas-7", "ceres-7", "23:05"} - set(kept.split())
+
+
+def test_a_memory_has_every_field_of_an_entry(remember):
+    entry = {"id", "scope", "content", "tags", "created_at", "updated_at", "expires_at"}
+    entry |= {"promoted_from", "compacted_from", "metadata"}
+
+    assert entry <= set(remember(FACT))
+
+
+def test_a_memory_of_a_session_is_read_in_the_next_turn_and_promoted_at_the_end(
+    api, remember, on_row
+):
+    user = {"kind": "user", "user_id": "mia"}
+    written = remember(FACT, scope={"kind": "session", "session_id": "s1"})
+
+    next_turn = api.get("memories", scope="session", session_id="s1").json()
+    on_row("post", f"memories/{written['id']}/promote", target_scope=user)
+    later = api.get("memories", scope="user", user_id="mia").json()
+
+    assert [one["id"] for one in next_turn["results"]] == [written["id"]]
+    assert [one["promoted_from"] for one in later["results"]] == [written["id"]]
+
+
+def test_a_promotion_may_replace_its_original_with_other_words_and_tags(
+    remember, on_row
+):
+    written = remember(FACT, scope={"kind": "session", "session_id": "s1"}, tags=["a"])
+    wish = {"content": "The export needs the ledger.", "tags": ["b"]}
+
+    made = on_row(
+        "post",
+        f"memories/{written['id']}/promote",
+        target_scope={"kind": "workspace"},
+        delete_original=True,
+        **wish,
+    ).json()["memory"]
+
+    assert {name: made[name] for name in wish} == wish
+    assert on_row("get", f"memories/{written['id']}").status_code == 404

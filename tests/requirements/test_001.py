@@ -31,3 +31,17 @@ def test_a_prompt_has_one_part_of_durable_memory(api, model, remember):
     before, digest = re.split("memory digest:", prompt, maxsplit=1, flags=re.IGNORECASE)
     assert [text for text in KNOWN.values() if text in before] == []
     assert [text for text in KNOWN.values() if text not in digest] == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"Prefer": "respond-async"}])
+def test_each_turn_is_given_the_digest(api, model, remember, run_jobs, headers):
+    """An interactive turn answers at once; a delegated one runs in a job."""
+    remember(KNOWN["note"])
+    model.script(say("Thought: known.\nFinal Answer: The disk."))
+
+    body = {"question": QUESTION, "enable_memory": True, "headers": headers}
+    api.post("agents/react-mem", **body)
+    run_jobs()
+
+    digest = re.split("memory digest:", model.prompts[0], flags=re.IGNORECASE)[-1]
+    assert KNOWN["note"] in digest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -235,3 +236,124 @@ def test_a_finished_task_needs_what_its_reference_model_requires(api, field):
     )
 
     assert answer.status_code == 400
+
+
+def test_a_memory_is_of_one_of_six_types(remember):
+    types = ("error_fix", "discovery", "decision", "learning", "warning")
+    types += ("codebase_knowledge",)
+
+    made = [remember(f"What {each} says.", memory_type=each) for each in types]
+
+    assert [one["memory_type"] for one in made] == list(types)
+
+
+def test_a_memory_is_created_read_and_found(api, on_row):
+    body = {"content": "Retry the invoice export.", "memory_type": "learning"}
+    made = api.post("memories", agent_id="coder", **body).json()["memory"]
+
+    read = on_row("get", f"memories/{made['id']}").json()
+    found = api.post("search", query="invoice export").json()["hits"]
+
+    assert {name: read[name] for name in body} == body
+    assert [hit["memory"]["id"] for hit in found] == [made["id"]]
+
+
+def test_a_memory_has_five_relations_to_files_and_their_lines(remember, on_row):
+    relations = ("read", "modified", "created", "deleted", "referenced")
+    files = [
+        {
+            "file_path": f"{each}.py",
+            "relation_type": each,
+            "line_start": 3,
+            "line_end": 9,
+        }
+        for each in relations
+    ]
+
+    made = remember("What was done.", files=files)
+
+    linked = {
+        (one["relation_type"], one["line_start"], one["line_end"])
+        for one in on_row("get", f"memories/{made['id']}").json()["files"]
+    }
+    assert linked == {(each, 3, 9) for each in relations}
+
+
+def test_a_tag_has_a_unique_name_and_counts_its_uses(api, remember):
+    tag = {"name": "python", "description": "The language.", "category": "language"}
+    first, second = (api.post("tags", **tag).status_code for _ in range(2))
+    remember("The parser keeps comments.", tags=["python"])
+
+    [shown] = api.get("tags").json()["results"]
+
+    assert (first, second) == (201, 409)
+    assert {name: shown[name] for name in tag} == tag
+    assert shown["usage_count"] == 1
+
+
+@pytest.mark.parametrize("mode", ["semantic", "keyword", "hybrid"])
+def test_each_mode_finds_a_memory(api, remember, mode):
+    made = remember("Retry the invoice export when the gateway answers 503.")
+
+    answer = api.post("search", query="invoice export", mode=mode).json()
+
+    assert answer["mode"] == mode
+    assert [hit["memory"]["id"] for hit in answer["hits"]] == [made["id"]]
+
+
+@pytest.mark.parametrize(
+    ("mine", "other"),
+    [
+        ({"memory_types": ["decision"]}, {"memory_types": ["warning"]}),
+        ({"tags": ["billing"]}, {"tags": ["shop"]}),
+        ({"file_paths": ["export.py"]}, {"file_paths": ["import.py"]}),
+        ({"agent_ids": ["coder"]}, {"agent_ids": ["tester"]}),
+        ({"date_from": "2026-01-01T00:00:00Z"}, {"date_from": "2100-01-01T00:00:00Z"}),
+        ({"date_to": "2100-01-01T00:00:00Z"}, {"date_to": "2026-01-01T00:00:00Z"}),
+    ],
+)
+def test_each_filter_of_a_search_leaves_out_what_differs(api, remember, mine, other):
+    files = [{"file_path": "export.py"}]
+    fields = {"memory_type": "decision", "tags": ["billing"], "agent_id": "coder"}
+    remember("Retry the invoice export.", files=files, **fields)
+
+    def count(**filters):
+        return len(api.post("search", query="invoice export", **filters).json()["hits"])
+
+    assert (count(**mine), count(**other)) == (1, 0)
+
+
+def test_a_finished_task_takes_less_than_two_seconds(finish):
+    finish("Make the shop faster")
+    seconds = []
+    for number in range(10):
+        start = time.process_time()
+        finish(f"Make page {number} of the shop faster", outcome="success")
+        seconds.append(time.process_time() - start)
+
+    assert sorted(seconds)[-1] < 2
+
+
+def test_changes_of_the_playbook_and_deduplications_are_audited(
+    api, rule, run_jobs, on_row
+):
+    entry = rule("Always take the advisory lock before an import.")
+    path = f"playbook/entries/{entry['id']}"
+    on_row(
+        "patch",
+        path,
+        content="Always take the lock before an import.",
+        expected_version=1,
+    )
+    on_row("delete", path)
+    api.post("deduplications")
+    run_jobs()
+
+    events = api.get("audit").json()["results"]
+
+    verbs = {event["verb"] for event in events}
+    assert {f"playbook.{each}" for each in ("add", "update", "delete")} <= verbs
+    assert {"deduplication.start", "deduplication.finish"} <= verbs
+    assert all(
+        event["actor"] and event["project_id"] and event["at"] for event in events
+    )

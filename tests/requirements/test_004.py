@@ -21,6 +21,7 @@ from memories.store import write
 from memories.store.drafts import Draft
 from projects.options import AgentSettings
 from tests.agents.runs import make_run, step
+from tests.agents.scripted_endpoint import say
 
 pytestmark = pytest.mark.django_db
 CRANE = "The harbour crane is painted yellow."
@@ -225,3 +226,50 @@ def test_a_deployment_can_turn_the_memory_tools_off(api, project, alice):
 )
 def test_no_fact_has_personal_data(text):
     assert check_fact(text, is_users_word=True) is not None
+
+
+def test_the_working_memory_of_a_run_ends_with_it(api, model):
+    fact = 'Thought: look.\nAction: RetrieveFacts\nArgs: {"query": "crane"}'
+    end = "Thought: known.\nFinal Answer: Yellow."
+    model.script(say(fact), say(end), say(end))
+
+    for _ in range(2):
+        api.post("agents/react-mem", question="What colour?", enable_memory=True)
+
+    _, again, of_second = model.prompts
+    assert "No facts found." in again
+    assert "No facts found." not in of_second
+
+
+def test_a_request_to_the_agent_has_the_fields_of_the_seed(api, model):
+    model.script(say("Thought: known.\nFinal Answer: Yellow."))
+    fields = {"question": "What colour?", "history": [], "user": "mia"}
+    fields |= {"streaming": False, "state": "at night", "group": ["default"]}
+
+    answer = api.post(
+        "agents/react-mem", **fields, conversation_id="talk", enable_memory=True
+    )
+
+    assert answer.status_code == 200
+    assert answer.json()["answer"] == "Yellow."
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "name"),
+    [
+        ("facts/retrieve", {"query": "crane"}, "facts"),
+        ("episodes/retrieve", {"query": "crane"}, "episodes"),
+        ("facts", {"content": CRANE}, "fact_id"),
+        ("episodes", {"goal": "Paint the crane"}, "episode_id"),
+        (
+            "conversations/talk/invocations",
+            {"query": "What colour?", "summary": "Looked.", "result": "Yellow."},
+            "success",
+        ),
+    ],
+)
+def test_each_memory_service_of_the_seed_answers(api, path, body, name):
+    answer = api.post(path, **body).json()
+
+    assert name in answer
+    assert answer["error"] is None
