@@ -122,7 +122,9 @@ class RowsAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Say above the list which project it is filtered by, with a link to all of them."""
-        title = self.list_title or str(self.model._meta.verbose_name_plural).capitalize()
+        title = (
+            self.list_title or str(self.model._meta.verbose_name_plural).capitalize()
+        )
         own: dict[str, Any] = {"title": title, "links": self.list_links(request)}
         if ProjectFilter in self.list_filter and (asked := request.GET.get("project")):
             names: dict[uuid.UUID, str] = request.projects  # type: ignore[attr-defined]  # the middleware's

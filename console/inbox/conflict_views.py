@@ -133,7 +133,9 @@ class ResolveConflictView(InboxPage):
             if isinstance(refusal, Contradiction) and refusal.conflicts:
                 return self.lead_to_conflict(refusal)
             return self.render_refusal(pk, fields, refusal)
-        deltas = PlaybookDelta.objects.filter(pk__in=decided.decided_with)
+        deltas = PlaybookDelta.objects.visible_to(self.caller).filter(
+            pk__in=decided.decided_with
+        )
         return self.respond(
             message,
             undo=self.undoable(deltas),

@@ -125,7 +125,9 @@ class BulkView(InboxPage):
             return self.respond(refusal.detail, status=refusal.status, gone_all=[])
         done = [one.delta_id for one in outcomes if one.version]
         message = " ".join(_summarise(action, len(done), outcomes))
-        undo = self.undoable(PlaybookDelta.objects.filter(pk__in=done))
+        undo = self.undoable(
+            PlaybookDelta.objects.visible_to(self.caller).filter(pk__in=done)
+        )
         return self.respond(message, undo=undo, gone_all=list(map(str, done)))
 
 

@@ -13,7 +13,7 @@ from ace.fixes.fix_words import FixWords
 from ace.models import ObservedRepair
 from ace.rules.failures.failed_call import FailureKind, FailureSignature
 from common.caller import Caller
-from context.card.card_line import CardLine, count, quote
+from context.card.card_line import MAX_WORDS, CardLine, count, quote
 from projects.models import Project
 
 MIN_SESSIONS = 2  # in which a failure came back
@@ -109,6 +109,8 @@ def _say(
         return f"{kinds}, as in {quote(words.worked)}" if has_example else kinds
     if reason is not None:
         return ""
+    if words.kind == FailureKind.SHELL and 0 < len(words.worked) <= MAX_WORDS:
+        return f"{quote(words.worked)} worked"
     removed, added = " ".join(words.removed), " ".join(words.added)
     if not added:
         return f"leave out {quote(removed)}"

@@ -41,7 +41,7 @@ class DeltaState(errors.StateConflict):
 
 
 class NotInForce(errors.StateConflict):
-    """Only a delta in force, or one that was undone, can be undone."""
+    """Only a delta in force can be undone, or, with its `expected_version`, an undo."""
 
     code = "not_applied"
 

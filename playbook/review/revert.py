@@ -159,10 +159,15 @@ def undo_delta(
 ) -> PlaybookDelta:
     """Undo a delta that is in force, or the undo of a delta.
 
+    An undo is undone only at the `version` that somebody has seen: of two people who undo
+    a delta at once, the second must not put it in force again.
+
     Raises Overlap, which lists the changes that depend on the delta, and UnsafeText if an
     unsafe text would become live.
     """
-    delta_review.lock_delta(delta_to_undo, "undo", caller, version=version)
+    _, locked = delta_review.lock_delta(delta_to_undo, "undo", caller, version=version)
+    if version is None and locked.status not in PlaybookDelta.IN_FORCE:
+        raise available.NotInForce
     return _revert_delta(delta_to_undo, caller, reason)
 
 

@@ -141,10 +141,8 @@ class TestWhatAnEventTellsOf:
     WITHOUT_A_PAGE = {
         "route",
         "possible_duplicate",
-        "playbook",
         "digest_config",
         "agent_tool",
-        "tool_secret",
         "memory_switch",
     }
 

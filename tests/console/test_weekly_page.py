@@ -175,7 +175,8 @@ class TestWhatWasLearned:
         carol = replace(alice, name="carol")
         for _ in range(2):
             delta.refresh_from_db()
-            revert.undo_delta(delta, carol, reason="wrong click")
+            version = delta.version
+            revert.undo_delta(delta, carol, reason="wrong click", version=version)
 
         [lesson] = this_week(project, alice).lessons[week_summary.NEW]
 

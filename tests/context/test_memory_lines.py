@@ -79,7 +79,7 @@ class TestNoHarm:
     def test_another_topic_brings_no_memory_line(self, store, ask):
         store("The avatar cropper needs square pictures.")
 
-        assert ask().text == task_context.NOTHING
+        assert ask(top_k=5).text == task_context.NOTHING  # no small store given whole
 
     def test_what_was_superseded_is_not_given(self, store, ask, alice):
         old = store("The invoice export must not retry when the gateway answers 503.")

@@ -342,7 +342,7 @@ class TestARepetition:
         first, second = send_task(bob_api, task), send_task(bob_api, task)
 
         assert first.json() == second.json()
-        assert first.json()["change_id"]
+        assert first.json()["run_id"]
         assert tally(project) == finished_run
 
     def test_another_task_under_the_key_is_refused(self, bob_api, task, rule):

@@ -167,7 +167,7 @@ class TestCascade:
         assert receipt.counts["playbook_playbookentry"] == 1
 
     def test_a_run_of_another_memory_tells_its_text_no_more(
-        self, learned, purge, bob_api, project
+        self, learned, purge, alice_api, project
     ):
         task = {
             "project_id": str(project.pk),
@@ -175,12 +175,12 @@ class TestCascade:
             "outcome": "success",
             "cited_entry_ids": [str(learned.entry_id)],
         }
-        result = bob_api.post(f"{API}/complete-task", task).json()
+        result = alice_api.post(f"{API}/complete-task", task).json()
         assert [told["content"] for told in result["updated_bullets"]] == [TEXT]
 
         purge(cascade=True)
 
-        run = bob_api.get(f"{API}/ace/runs/{result['run_id']}").json()
+        run = alice_api.get(f"{API}/ace/runs/{result['run_id']}").json()
         [told] = run["result"]["updated_bullets"]
         assert told["content"] == redaction.redact(TEXT)
         assert told["id"] == str(learned.entry_id)

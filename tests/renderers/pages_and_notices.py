@@ -226,20 +226,26 @@ def texts_of_fix(line: str) -> list[str]:
     reader = LineReader(line)
     reader.skip("On 2026-03-01 ")
     found = [reader.string()]
-    reader.match(" was seen; (?:the line was rewritten: |with )")
+    reader.match(" was seen; (?:the line was rewritten: |with )?")
     found.append(reader.string())
-    reader.skip(" instead of ")
-    found.append(reader.string())
-    reader.match(r"(?: it then worked)? \(3 times in 2 sessions; run [0-9a-f-]{36}\)\.")
+    if reader.has(" instead of "):
+        found.append(reader.string())
+    reader.match(
+        r"(?:(?: it)? then worked)? \(3 times in 2 sessions; run [0-9a-f-]{36}\)\."
+    )
     reader.end()
     return found
 
 
 def expected_fix(row: Any) -> list[str]:
-    name, failed, worked, _ = row
-    limits = (fix_text.MAX_NAME, fix_text.MAX_WORDS, fix_text.MAX_WORDS)
-    texts = (name, worked or "x", failed)
-    return [json.loads(json_string(*each)) for each in zip(texts, limits, strict=True)]
+    name, failed, worked, kind = row
+    worked = worked or "x"
+    texts = [(name, fix_text.MAX_NAME)]
+    if kind == "shell" and len(worked) <= fix_text.MAX_COMMAND:
+        texts += [(worked, fix_text.MAX_COMMAND)]
+    else:
+        texts += [(worked, fix_text.MAX_WORDS), (failed, fix_text.MAX_WORDS)]
+    return [json.loads(json_string(*each)) for each in texts]
 
 
 RENDERERS = (

@@ -131,6 +131,7 @@ class TestTheCutoff:
         body = {
             "project_id": str(project.pk),
             "task_description": "the deploy of billing",
+            "top_k": 5,
         }
         url = "/api/v1/context/task"
 

@@ -65,7 +65,7 @@ class TestFailures:
 
         line = next(x for x in card(bob_api).json()["lines"] if x["section"] == "failure")  # fmt: skip
 
-        assert '"-tags=it" instead of "-tag=it"' in line["text"]
+        assert '"go test -tags=it ./pay" worked' in line["text"]
         assert line["sessions"] == 2
 
     def test_only_of_what_may_be_said_are_decisions_read(

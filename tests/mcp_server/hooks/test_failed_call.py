@@ -35,7 +35,7 @@ class TestToWhom:
         assert answer["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
         assert text.startswith(OPEN)
         assert text.endswith(CLOSE)
-        assert 'with "-tags=it" instead of "-tag=it" it then worked' in text
+        assert '"go test -tags=it ./ledger" then worked' in text
         assert done["run_id"] in text
         assert tokens.estimate(text) <= 150
 
@@ -188,7 +188,7 @@ def test_codex_shows_the_failure_in_the_output_of_the_tool(complete, hook, bob_a
     answer = hook(bob_api, "codex", **call)
 
     assert answer["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
-    assert '"-tags=it"' in text_of(answer)
+    assert '"go test -tags=it ./ledger"' in text_of(answer)
     assert (
         hook(bob_api, "codex", **call | {"tool_response": "ok", "session_id": "s3"})
         == {}

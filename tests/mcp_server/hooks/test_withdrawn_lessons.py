@@ -21,7 +21,7 @@ GOAL = TASK["goal"]
 OTHER_WORDS = "A new branch has no upstream; name it at the first push."
 WRONG, ERROR = "git log --onelin", "fatal: unrecognized argument: --onelin"
 CALLS = [bash(WRONG, ERROR, status="error"), bash("git log --oneline", "abc")]
-FIX = '"--oneline" instead of "--onelin"'
+FIX = "git log --oneline"
 
 
 @pytest.fixture

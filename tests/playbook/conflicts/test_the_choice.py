@@ -341,7 +341,7 @@ class TestARevert:
         write(RULE)
 
         with pytest.raises(Contradiction):
-            revert.undo_delta(undone, alice)
+            revert.undo_delta(undone, alice, version=undone.version)
 
         assert live() == [RULE]
         assert Conflict.objects.get().state == "open"

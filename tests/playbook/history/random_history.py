@@ -145,7 +145,7 @@ class History:
             ids = [delta.pk, self.chosen(PlaybookDelta, other).pk]
             bulk.decide_all(self.project, ids, "accept", self.alice)
         elif what == "undo":
-            revert.undo_delta(delta, self.alice)
+            revert.undo_delta(delta, self.alice, version=delta.version)
         else:
             entry = self.chosen(PlaybookEntry, other)
             merge_into_entry.merge(delta, entry, self.alice)

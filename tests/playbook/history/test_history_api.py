@@ -64,7 +64,9 @@ class TestRevert:
         proposal = learned(**vote) if operation == "vote" else learned()
         [delta] = submission.propose(project, [proposal], bob)
         for action in ("undo", "undo", "undo"):
-            answer = alice_api.post(f"{API}/deltas/{delta.pk}/{action}", {})
+            delta.refresh_from_db()
+            seen = {"expected_version": delta.version}
+            answer = alice_api.post(f"{API}/deltas/{delta.pk}/{action}", seen)
             assert answer.status_code == 200, answer.json()
 
         answer = revert(delta=str(delta.pk))

@@ -86,7 +86,7 @@ class TestAccepting:
         with pytest.raises(available.OwnDelta):
             decide.accept(delta, new)
 
-    def test_it_marks_a_delta_stale_when_the_entry_has_changed(
+    def test_it_renews_a_delta_when_the_entry_has_changed(
         self, waiting, write, alice, project
     ):
         entry = write(author_kind="rule")
@@ -103,7 +103,7 @@ class TestAccepting:
             decide.accept(delta, alice)
 
         delta.refresh_from_db()
-        assert delta.status == "stale"
+        assert delta.status == "pending"
         assert refused.value.extra["current_version"] == 2
 
     def test_it_refuses_what_another_entry_says_by_now(self, waiting, write, alice):

@@ -30,7 +30,7 @@ def test_an_undone_undo_is_an_undo(waiting, alice):
         "deleted",
     )
 
-    again = revert.undo_delta(undone, alice)
+    again = revert.undo_delta(undone, alice, version=undone.version)
 
     assert (again.status, again.reviewer) == ("accepted", "alice")
     assert PlaybookEntry.objects.get().is_live
