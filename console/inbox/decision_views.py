@@ -75,15 +75,16 @@ class UndoView(InboxPage):
     """Undo the last decision, which may have been about one proposal or many."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        messages, refusals = [], []
+        messages, refusals, undone = [], [], []
         versions = dict(
             zip_longest(_chosen_ids(request), request.POST.getlist("version"))
         )
         for pk, version in versions.items():
             try:
                 delta = self.delta(pk, Role.CURATOR)
-                message, _ = undo_last_decision(delta, self.caller, version or "")
+                message, decided = undo_last_decision(delta, self.caller, version or "")
                 messages.append(message)
+                undone.append(decided)
             except errors.Refusal as refusal:
                 if isinstance(refusal, Contradiction) and refusal.conflicts:
                     return self.lead_to_conflict(refusal)
@@ -95,7 +96,13 @@ class UndoView(InboxPage):
         back = [str(pk) for pk in versions]
         if not versions:
             return self.respond("There is nothing to undo.", status=400, back=[])
-        return self.respond(message, status=status, next_card=back[0], back=back)
+        return self.respond(
+            message,
+            status=status,
+            undo=self.undoable(undone),
+            next_card=back[0],
+            back=back,
+        )
 
 
 class BulkView(InboxPage):

@@ -261,7 +261,7 @@ def test_the_second_person_learns_what_happened_and_loses_nothing(
 def test_everything_works_without_scripts(waiting_deltas, write, sign_in, open_page):
     entry = write("When calling `edit_file`, pass `path` instead of `file`.")
     as_addition(
-        waiting_deltas(*rules(3), f"{entry.content} It also takes `encoding`.")[3]
+        waiting_deltas(*rules(4), f"{entry.content} It also takes `encoding`.")[4]
     )
     page = sign_in("bob", open_page(scripts=False)).page
 

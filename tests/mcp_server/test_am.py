@@ -78,12 +78,9 @@ def test_a_project_is_connected_tried_used_and_disconnected(am, live_server, tmp
     proposal = PlaybookDelta.objects.get()
     assert (proposal.operation, str(proposal.memory_id)) == ("forget", others_id)
 
-    skill = tmp_path / "skills/pdf/SKILL.md"
-    skill.parent.mkdir(parents=True)
-    skill.write_text(
-        "---\nname: pdf\n---\n- Never flatten a form before it is signed.\n"
-    )
-    done = am("import", "--skills", str(tmp_path / "skills"))
+    rules = tmp_path / "rules.md"
+    rules.write_text("- Never flatten a form before it is signed.\n")
+    done = am("import", str(rules), "--format", "markdown")
     assert done.exit_code == 0, done.output
     assert PlaybookDelta.objects.get(operation="add").status == "pending"
     assert "0 skills in" in am("export", "--skills", str(tmp_path / "out")).stdout
