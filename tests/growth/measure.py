@@ -17,7 +17,7 @@ LONG = LENGTHS[0]
 STEP = 8
 # Linear growth makes eightfold, quadratic growth 64-fold of it. This is in the middle.
 MOST = STEP**1.5
-FLOOR = 0.001
+FLOOR = 0.0004
 # A cost that needs no second run: other processes disturb short runs most.
 ENOUGH = 0.2
 # What looks too dear is measured again: another process may have shared the core.
