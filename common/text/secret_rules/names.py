@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,38 @@ _GLUED = re.compile(
     r"|(?P<secret>secret|(?:api|auth|private|access|secret|account|master|encryption|signing|shared)key)"
     r"|(?P<token>(?:auth|access|refresh|api|bearer|session|id|bot|oauth|csrf|xsrf)token))"
 )
+
+
+# The kinds of groups of last words, of two words, and of words that others make plain.
+_KINDS = {
+    "passwords": "password",
+    "credentials": "credential",
+    "authorization": "authorization",
+    "cookies": "cookie",
+    "opaque_keys": "key",
+    "pins": "pin",
+}
+_PAIRS = {
+    ("pass", "word"): "password",
+    **dict.fromkeys(
+        product(("pass", "secret", "recovery"), ("phrase", "code")), "password"
+    ),
+    **dict.fromkeys(product(("recovery", "backup"), ("codes",)), "password"),
+    **dict.fromkeys(product(("secret", "sess"), ("id",)), "key"),
+    **dict.fromkeys(
+        product(("api", "secret", "private", "access"), ("keys",)), "api-key"
+    ),
+    **dict.fromkeys(
+        product(("", "proxy", "basic", "http"), ("auth",)), "authorization"
+    ),
+    **dict.fromkeys(product(("connection", "conn"), ("string",)), "connection-string"),
+}
+_PLAIN_AFTER = {
+    "pass": ("password", "plain_passes"),
+    "secrets": ("secret", "plain_secrets"),
+    "salt": ("key", "plain_secrets"),
+    "token": ("token", "plain_tokens"),
+}
 
 
 @lru_cache(maxsize=8192)
@@ -73,53 +106,20 @@ def part_of_pair(name: str) -> Literal["name", "value", ""]:
 
 def _kind_of_words(words: list[str]) -> str:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last in _GROUPS["passwords"] or (last == "word" and before == "pass"):
-        return (
-            "" if last == "pass" and before in _GROUPS["plain_passes"] else "password"
-        )
-    if last in ("phrase", "code") and before in ("pass", "secret", "recovery"):
-        return "password"
-    if last == "codes" and before in ("recovery", "backup"):
-        return "password"
-    if last in ("secret", "secrets", "salt") and before not in _GROUPS["plain_secrets"]:
-        return "secret" if last != "salt" else "key"
-    if last == "id" and before == "secret":
-        return "key"
-    if last == "token" and before not in _GROUPS["plain_tokens"]:
-        return "token"
-    if last in (
-        "jwt",
-        "pat",
-        "apitoken",
-        "authtoken",
-        "sessionid",
-        "phpsessid",
-        "jsessionid",
-        "sessid",
-        "sid",
-    ) or (last == "id" and before in ("sess",)):
-        return "key"
+    if kind := _PAIRS.get((before, last), ""):
+        return kind
+    if words[-3:] == ["client", "key", "data"]:
+        return "secret"
+    if last in _PLAIN_AFTER:
+        kind, group = _PLAIN_AFTER[last]
+        return "" if before in _GROUPS[group] else kind
     if last == "key":
         return _kind_of_key(words[:-1])
-    if last == "keys" and before in ("api", "secret", "private", "access"):
-        return "api-key"
-    if last in ("pin", "otp", "cvv"):
-        return "pin"
-    if last == "passwords":
-        return "password"
-    if last == "data" and words[-3:-1] == ["client", "key"]:
-        return "secret"
-    if last in _GROUPS["credentials"]:
-        return "credential"
-    if last in _GROUPS["authorization"] or (
-        last == "auth" and before in ("", "proxy", "basic", "http")
-    ):
-        return "authorization"
-    if last in _GROUPS["cookies"]:
-        return "cookie"
-    if last == "string" and before in ("connection", "conn"):
-        return "connection-string"
-    return _kind_of_glued_word(last)
+    kinds = (kind for group, kind in _KINDS.items() if last in _GROUPS[group])
+    if kind := next(kinds, ""):
+        return kind
+    glued = _GLUED.fullmatch(last)
+    return glued.lastgroup or "" if glued else ""
 
 
 def _kind_of_key(words: list[str]) -> str:
@@ -130,14 +130,6 @@ def _kind_of_key(words: list[str]) -> str:
     if words[-1] in _GROUPS["keys"] or (words[-1] == "shared" and "pre" in words):
         return "api-key"
     return "" if words[-1] in _GROUPS["public_keys"] else "key"
-
-
-def _kind_of_glued_word(word: str) -> str:
-    if match := _GLUED.fullmatch(word):
-        return {"password": "password", "secret": "secret", "token": "token"}[
-            match.lastgroup or ""
-        ]
-    return ""
 
 
 @lru_cache(maxsize=2048)

@@ -45,7 +45,6 @@ def base64(text):
 
 DISGUISES = {
     "upper case": str.upper,
-    "title case": str.title,
     "full width": full_width,
     "cyrillic letters": lambda text: text.translate(CYRILLIC),
     "mathematical letters": mathematical,
@@ -55,10 +54,8 @@ DISGUISES = {
     "a word a line, CR LF": lambda text: text.replace(" ", "\r\n"),
     "continued lines": lambda text: text.replace(" ", " \\\n"),
     "lines of seven characters": lambda text: split(text, 7),
-    "lines of eleven characters": lambda text: split(text, 11),
     "broken words": half_words,
     "a code fence": lambda text: f"```bash\n{text}\n```",
-    "another code fence": lambda text: f"Note:\n~~~\n{text}\n~~~",
     "back-ticks": lambda text: " ".join(f"`{word}`" for word in text.split(" ")),
     "a quotation": lambda text: "> " + text.replace(" ", "\n> ", 3),
     "base64": base64,
@@ -70,7 +67,5 @@ DISGUISES = {
     "base64 of UTF-16": lambda text: b64encode(text.encode("utf-16-le")).decode(),
     "hexadecimal digits": lambda text: text.encode().hex(),
     "spaced letters": lambda text: "  ".join(" ".join(word) for word in text.split()),
-    "escapes of strings": lambda text: escape_some(text, "\\x{:02x}"),
     "escapes of URLs": lambda text: escape_some(text, "%{:02x}"),
-    "escapes of HTML": lambda text: escape_some(text, "&#{};"),
 }
