@@ -49,7 +49,7 @@ _TYPE = (
 )
 _SEPARATOR = (
     r"(?P<separator>[ \t]{0,12}(?::{1,3}=|=>|->|\?{1,2}=|[.+]=|\|\|=|={1,3}|:(?![:/])|~>)[ \t]{0,12}(?:[|>][-+]?[ \t]{0,4}\n[ \t]{1,16})?"
-    r"|[\s,]{0,16}\\{0,3}[\"']?value\\{0,3}[\"']?[ \t]{0,4}[=:][ \t]{0,4}"
+    r"|[\s,]{0,16}\\{0,3}[\"']?[Vv]alue\\{0,3}[\"']?[ \t]{0,4}[=:][ \t]{0,4}"
     r"|[ \t]{0,4},[ \t]{0,8}(?=\\{0,3}[\"'`])|>(?:[ \t]{0,4}\r?\n[ \t]{0,40})?|\((?=\\{0,3}[\"'`]))"
 )
 _QUOTED = r"[bBrRuUfF@]{0,2}(?P<quote>\\{0,3}(?:\"\"\"|'''|[\"'`]))(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){1,1024}?)(?P=quote)"
@@ -102,9 +102,12 @@ def _span_of(text: str, stem: int, match: re.Match[str]) -> Span | None:
 
 
 def _is_separated(match: re.Match[str]) -> bool:
-    """Return whether `,` and `value=` follow a name in quotes, as in `("password", "x")`."""
+    """Return whether `,` and `value=` follow a name in quotes, as in `("password", "x")`.
+
+    `value:` may stand on the line below a name without quotes, as in YAML.
+    """
     separator = match["separator"].strip()
-    is_list = separator.startswith(",") or "value" in separator
+    is_list = separator.startswith(",") or "value" in separator.lower()
     if separator == ">":
         before = match.string[max(match.start() - 80, 0) : match.start()]
         is_tag = re.search(r"<[\w:.\-\"'= ]{0,80}\Z", before)
@@ -115,7 +118,11 @@ def _is_separated(match: re.Match[str]) -> bool:
                 match.string[max(match.start() - NAME_LENGTH, 0) : match.end("tail")]
             )
         )
-    return not is_list or any(quote in match["close"] for quote in "\"'`")
+    return (
+        not is_list
+        or any(quote in match["close"] for quote in "\"'`")
+        or "\n" in match["separator"]
+    )
 
 
 def _is_setting(text: str, start: int, match: re.Match[str]) -> bool:
