@@ -9,14 +9,16 @@ from functools import cache
 from common.text.text_spans import TextSpan
 from common.text.text_tables import WORDS, read_lines
 
+_PORT, _PATH = r"(?::\d{1,5})?", r"/[^\s\"'<>|)\]}]{0,500}"
 _ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/@\"'<>]{0,200}@)?"
     r"(?P<host>\[[0-9a-f:.]{2,45}\]|[^\s/:?#\"'<>()\[\]{},|\\]{1,253})"
     r"(?P<path>(?::\d{1,5})?[^\s\"'<>|)\]}]{0,500})"
     r"|\bgit@(?P<scp>[\w.-]{1,253}):(?P<scp_path>[\w./~-]{1,200})"
     r"|(?<![\w./:$%-])(?:[\w.+-]{1,64}(?P<mail>@))?(?P<bare>(?:[a-z0-9][a-z0-9-]{0,61}\.){1,6}"
-    r"(?:com|net|org|io|dev|ru|cn|xyz|top|biz|site|online|cc|sh|me|live|cloud|app|ly|invalid))"
-    r"(?P<bare_path>(?::\d{1,5})?(?:/[^\s\"'<>|)\]}]{0,500})?)(?![\w(-]|\.\w)"
+    rf"(?:(?:com|net|org|ru|cn|xyz|top|biz|invalid)(?:{_PORT}{_PATH})?"
+    # Other domains are endings of files and attributes too, such as `report.sh`.
+    rf"|(?:io|dev|site|online|cc|sh|me|live|cloud|app|ly){_PORT}{_PATH}))(?![\w(-]|\.\w)"
 )
 _LOOPBACK = re.compile(
     r"(?:.{1,100}\.)?localhost|127(?:\.\d{1,3}){1,3}|\[?::1\]?|.{1,200}\.(?:test|localhost)"
@@ -60,8 +62,8 @@ def are_known(text: str, own: Set[str]) -> bool:
 
 
 def _host(match: re.Match[str]) -> tuple[str, str]:
-    host = match["host"] or match["scp"] or match["bare"]
-    path = match["path"] or match["scp_path"] or match["bare_path"] or ""
+    host = match["host"] or match["scp"] or re.split("[:/]", match["bare"])[0]
+    path = match["path"] or match["scp_path"] or (match["bare"] or "")[len(host) :]
     return host.strip(".*"), path
 
 
