@@ -68,7 +68,8 @@ def _is_mixed(word: str) -> bool:
     if word.isascii() or _CJK.search(word):
         return False
     first = 1 if _script(word[0]) in ("GREEK", "MICRO") else 0
-    return len({_script(letter) for letter in word[first:]}) > 1
+    letters = filter(str.isalpha, word[first:])
+    return len({_script(letter) for letter in letters}) > 1
 
 
 def _script(letter: str) -> str:

@@ -84,6 +84,7 @@ class TestOrdinaryTexts:
             "\uff21\uff30\uff29\u306e\u30c6\u30b9\u30c8\u3092\u5b9f\u884c\u3059\u308b\u3002",
             "\u041f\u0435\u0440\u0435\u0434 \u043a\u043e\u043c\u043c\u0438\u0442\u043e\u043c git push.",
             "Ng\u01b0\u1eddi d\u00f9ng \u0111\u01b0\u1ee3c ph\u00e9p.",
+            "The score\u00b2 of the lane is \u2265 0.7.",
             "x y z are the axes, a b c d the sides.",
             "The commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b is the first one.",
         ]
