@@ -17,7 +17,6 @@ from common.text.text_tables import WORDS, read_lines
 from common.text.visible import MatchingForm, matching_form
 
 MAX_DANGERS = 200  # no reviewer reads more of one text
-MAX_CHARACTERS = 50_000
 UNREADABLE = "It hides how its words are written, so a person reads it first."
 FOREIGN_HOST = "It names a host that is not the project's."
 
@@ -61,7 +60,6 @@ def find_dangers(text: str, *, own_hosts: Set[str] = frozenset()) -> tuple[Dange
 
     `own_hosts` are the hosts, or hosts with the beginning of a path, of the project.
     """
-    text = text[:MAX_CHARACTERS]
     found = {Danger("hidden", *span, UNREADABLE) for span in find_hidden(text)}
     for reading in read_as_a_reader(text):
         found.update(_find(reading, own_hosts))

@@ -18,7 +18,7 @@ from common.text.text_spans import TextSpan
 from common.text.text_tables import WORDS, read_lines
 from common.text.visible import CONCEALING, CONTROLS, ORDINARY, matching_form
 
-MAX_CHARACTERS = 20_000
+MAX_PROSE = 20_000  # characters that tell the language
 MIN_ENCODED = 20  # characters of a run that may be an encoding
 MIN_READABLE = 0.9  # the share of ASCII in a decoded sentence
 MIN_FOREIGN = 2  # words of another language; a technical text has names
@@ -53,7 +53,6 @@ _LOANWORDS = frozenset(["café", "naïve", "résumé", "façade", "niño"])
 
 def find_hidden(text: str) -> Iterator[TextSpan]:
     """Yield the places of words that cannot be read as they are written."""
-    text = text[:MAX_CHARACTERS]
     for pattern in _PATTERNS:
         yield from (match.span() for match in pattern.finditer(text))
     if not text.isascii():
@@ -99,7 +98,7 @@ def is_foreign(text: str) -> bool:
 
     Code, names and paths are no prose.
     """
-    prose = _CODE.sub(" ", text[:MAX_CHARACTERS])
+    prose = _CODE.sub(" ", text[:MAX_PROSE])
     letters = [letter for letter in prose if letter.isalpha()]
     other = sum(_script(letter) != "LATIN" for letter in letters if ord(letter) > 127)
     if other >= MIN_FOREIGN and 4 * other > len(letters):
