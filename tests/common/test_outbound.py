@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common import outbound, webhooks
+from common import outbound
+from common.outbound import OutboundFailed, OutboundRefused, OutboundRules
 
 REFUSED = {
     "loopback": ["127.0.0.1", "::1"],
@@ -52,36 +53,38 @@ def test_the_internet_is_public(form):
     assert [ip for ip in PUBLIC[form] if not outbound.is_public(ip)] == []
 
 
-@pytest.mark.parametrize("private", [True, False])
-def test_no_setting_allows_a_metadata_service(private, settings, monkeypatch):
-    settings.WEBHOOK_PRIVATE = private
+def rules(*, is_allowed):
+    return OutboundRules("server", "ask for it.", lambda host, port: is_allowed)
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_no_rule_allows_a_metadata_service(is_allowed, monkeypatch):
     for ip in METADATA:
         found = [(socket.AF_INET6, socket.SOCK_STREAM, 0, "", (ip, 80))]
         monkeypatch.setattr(
             socket, "getaddrinfo", lambda *args, found=found, **how: found
         )
 
-        with pytest.raises(webhooks.WebhookRefused, match="metadata service"):
-            webhooks.post("http://hooks.example.com/", {})
+        with pytest.raises(OutboundRefused, match="metadata service"):
+            outbound.resolve("a.example.com", 80, rules(is_allowed=is_allowed))
 
 
-def test_its_names_are_refused_before_they_are_resolved(settings, monkeypatch):
-    settings.WEBHOOK_PRIVATE = True
+def test_its_names_are_refused_before_they_are_resolved(monkeypatch):
     monkeypatch.delattr(socket, "getaddrinfo")
 
     for host in ("metadata.google.internal", "Metadata.Google.Internal.", "metadata"):
-        with pytest.raises(webhooks.WebhookRefused, match="metadata service"):
-            webhooks.post(f"http://{host}/", {})
+        with pytest.raises(OutboundRefused, match="metadata service"):
+            outbound.resolve(host, 80, rules(is_allowed=True))
 
 
 def test_no_spelling_of_this_machine_is_sent_to():
     for host in (
         *("2130706433", "0x7f000001", "017700000001", "127.1", "0x7f.1", "0177.0.0.1"),
-        *("localhost", "localhost.", "LOCALHOST", "127.0.0.1.", "[::1]", "0"),
-        *("[::ffff:127.0.0.1]", "[64:ff9b:1::7f00:1]", "[fec0::1]"),
+        *("localhost", "localhost.", "LOCALHOST", "127.0.0.1.", "::1", "0"),
+        *("::ffff:127.0.0.1", "64:ff9b:1::7f00:1", "fec0::1"),
     ):
-        with pytest.raises((webhooks.WebhookRefused, webhooks.WebhookFailed)):
-            webhooks.post(f"http://{host}:9/", {})
+        with pytest.raises((OutboundRefused, OutboundFailed)):
+            outbound.resolve(host, 9, rules(is_allowed=False))
 
 
 @given(st.ip_addresses())
