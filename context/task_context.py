@@ -123,10 +123,11 @@ def for_task(
     at_hand = at_hand or AtHand()
     budget = token_budget or TOKEN_BUDGET
     limit = top_k or TOP_K
+    store = [] if top_k else small_store.read(project, caller, at_hand.scopes)
     request = search.MemorySearch(
         description,
         limit=limit + SPARE_HITS,
-        cutoff=cutoff,
+        cutoff="none" if store else cutoff,
         extra_scopes=at_hand.scopes,
     )
     result = search.find(project, request, caller)
@@ -145,7 +146,6 @@ def for_task(
     hits = followed_lessons.choose_of_hits(
         result.hits, caller, rules=given_rules, said=card.said_lessons(lines)
     )
-    store = [] if top_k else small_store.read(project, caller, at_hand.scopes)
     if store:
         hits = small_store.complete(hits, store)
     found = task_records.rank_last(project, description, hits, most=len(store))

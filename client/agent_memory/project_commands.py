@@ -178,7 +178,7 @@ def remember(
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Tell every later session of all agents one thing, until you forget it.
+    """Tell the later sessions of all agents one thing, until you forget it.
 
     Of what you tell an agent, only "from now on, ..." is passed on, to your own agents.
     """
@@ -191,9 +191,9 @@ def remember(
 
 def _describe_receipt(receipt: Mapping[str, Any]) -> str:
     if same := receipt.get("duplicate_of"):
-        return f"Known already, as {same}: every session starts with it."
-    pk = receipt["id"]
-    return f"Remembered: every session starts with it. `am forget {pk[:8]}` ends that."
+        return f"Known already, as {same}: sessions start with it."
+    end = spell(f"forget {receipt['id']}")
+    return f"Remembered: sessions start with it, the newest first. {end} ends that."
 
 
 def forget(

@@ -977,7 +977,7 @@ class TestUse:
 
         done = am("remember", "Prices are in cents.")
 
-        assert "every session starts with it" in done.output
+        assert "sessions start with it" in done.output
         _, path, _, body = connected.requests[-1]
         assert path == "/api/v1/memories"
         assert json.loads(body)["tags"] == ["pinned"]

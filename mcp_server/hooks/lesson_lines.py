@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from django.db.models import Q
 
 from ace.models import AceRun
 from common.caller import Caller
+from common.text.quote import json_string, json_value
 from context import followed_lessons, memory_lines
 from context.memory_lines import MemoryLine
 from mcp_server.hooks import branch_files, given_line
@@ -43,14 +44,33 @@ def find_pinned(
     rows = _readable(project, caller, PINNED_KINDS)
     rows = rows.filter(is_pinned | Q(pk__in=originals))
     memories = rows.order_by("-pk").in_full()[:MAX_PINNED]
-    lines = write(memory_lines.build(memories, ()), files)
+    lines = [_pinned_line(memory) for memory in leave_out_gone(memories, files)]
     section = Section("", lines, max_tokens - LEFT_OUT_TOKENS)
     shown = given_line.lines_in([section], max_tokens)
     if left := len(lines) - len(shown):
-        verb = "is" if left == 1 else "are"
-        text = f"{left} more {verb} pinned: search for the tag `{PINNED_TAG}`."
+        verb = "has" if left == 1 else "have"
+        text = f"{left} more {verb} the tag {PINNED_TAG}, by which the tool search finds them."
         shown.append(GivenLine(Push.PushKind.NOTICE, PINNED_TAG, text))
     return shown
+
+
+def _pinned_line(memory: Memory) -> GivenLine:
+    """Write what was told, short: many are to have room."""
+    value = (
+        f"{json_string(memory.key)} = {json_value(memory.value)}; "
+        if memory.key
+        else ""
+    )
+    told = json_string(memory.content, memory_lines.MAX_LESSON)
+    text = f"- {value}{told} ({memory.created_at:%Y-%m-%d})"
+    return GivenLine(Push.PushKind.MEMORY, str(memory.pk), text)
+
+
+def leave_out_gone(memories: Iterable[Memory], files: BranchFiles) -> Iterator[Memory]:
+    """Yield the memories of which no file is gone on the agent's branch."""
+    for memory in memories:
+        if not branch_files.of_memory(memory, files).gone:
+            yield memory
 
 
 def find_newest(

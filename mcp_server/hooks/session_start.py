@@ -32,7 +32,7 @@ OPENING = f"What earlier sessions of this project taught; {ONLY_RULES}"
 MAX_TOKENS = 1_200  # with the fence
 OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Tokens of a section. What one section leaves, the ones after it may use.
-PINNED_TOKENS = 500
+PINNED_TOKENS = 700
 CARD_TOKENS, RULE_TOKENS, WISH_TOKENS, NOTICE_TOKENS = 300, 500, 150, 80
 
 

@@ -100,7 +100,7 @@ QUERIES = {
     "admin:projects_project_changelist q": 6,
     "admin:projects_project_history": 7,
     "admin:search s": 3,
-    "console:agent": 8,
+    "console:agent": 7,
     "console:agent_memory": 7,
     "console:agent_memory user agent": 9,
     "console:agent_run": 10,
@@ -109,7 +109,7 @@ QUERIES = {
     "console:file path": 16,
     "console:files": 8,
     "console:files path": 8,
-    "console:home": 29,
+    "console:home": 28,
     "console:inbox tab=automatic": 17,
     "console:inbox tab=conflicts": 15,
     "console:inbox tab=duplicates": 14,
@@ -131,14 +131,13 @@ QUERIES = {
     "console:search": 6,
     "console:search query": 10,
     "console:search query explain": 11,
-    "console:search query why": 17,
     "console:session": 9,
     "console:session show=context": 17,
     "console:session show=summaries": 8,
     "console:session show=summaries summary": 10,
     "console:sessions": 7,
     "console:sessions q": 18,
-    "console:weekly": 17,
+    "console:weekly": 15,
 }
 
 # Forms of rows that only the service, or an action of their own, writes and ends.

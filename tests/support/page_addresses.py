@@ -102,17 +102,8 @@ QUERIES: dict[str, Callable[[PageSubjects], list[AddressQuery]]] = {
 
 
 def _search_queries(subjects: PageSubjects) -> list[AddressQuery]:
-    """Return the queries of three searches.
-
-    The first is a plain search. The second shows the parts of each score. The third
-    explains the result for one memory.
-    """
-    why = str(subjects.memory.pk)
-    return [
-        _search_query(subjects),
-        _search_query(subjects, explain="on"),
-        _search_query(subjects, why=why),
-    ]
+    """Return the queries of a plain search, and of one with the parts of each score."""
+    return [_search_query(subjects), _search_query(subjects, explain="on")]
 
 
 def _search_query(subjects: PageSubjects, **more: str) -> AddressQuery:

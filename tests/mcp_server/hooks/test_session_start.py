@@ -571,7 +571,7 @@ class TestPinned:
 
         given = text.count("Depot")
         assert 5 < given < 26
-        assert f"{26 - given} more are pinned" in text
+        assert f"{26 - given} more have the tag pinned" in text
 
     def test_a_forgotten_one_is_gone(self, hook, bob_api, pinned):
         bob_api.delete(f"/api/v1/memories/{pinned()}")
