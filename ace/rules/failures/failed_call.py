@@ -99,6 +99,11 @@ _BARE_MISSING = re.compile(
     r"(?:: |^shell \S{1,60} )(?:\(?\w{1,20}\)?:){0,2}\s?(?:\S{1,200}: )?no such (?:file or directory|folder)(?:: \S{1,200})?$",
     re.IGNORECASE,
 )
+# An exception of which the masks leave only its name, as in `KeyError: <q>`: what mends one says
+# nothing about another one.
+_BARE_EXCEPTION = re.compile(
+    r"^shell \S{1,60}: [\w.]{1,80}(?:Error|Exception):(?: ?<\w{1,4}>,?)+$"
+)
 _LINE_NUMBER = re.compile(r"\bline <n>:?\s{0,3}|:<n>\b")
 # `/`, `home` and the person: what the folders of one machine begin with.
 _HOME = re.compile(r"(?:/(?:home|Users)/[^/]{1,100}|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]{1,100})(?=[\\/]|$)")  # fmt: skip
@@ -237,7 +242,9 @@ def _sign(
     yield replace(
         found,
         is_of_machine=kind is FailureKind.SHELL and bool(_OF_MACHINE.search(line)),
-        is_telling=error_line.is_error(line) and not _BARE_MISSING.search(found.name),
+        is_telling=error_line.is_error(line)
+        and not _BARE_MISSING.search(found.name)
+        and not _BARE_EXCEPTION.search(found.name),
     )
 
 

@@ -151,6 +151,8 @@ class TestTheName:
     @pytest.mark.parametrize(
         ("error", "is_telling"),
         [
+            ("KeyError: 'SMTP_HOST'", False),
+            ("KeyError: no such port", True),
             ("unknown flag: --fast", True),
             ("cat: /srv/app/a.txt: No such file or directory", False),
             ("cd: no such file or directory: app", False),
