@@ -106,16 +106,16 @@ SIDEBAR = "#nav-sidebar"  # the same on every page
 PICTURES = os.environ.get("PICTURES", "")
 
 
-def look_at(watched_page, visits):
-    """Check each page at every size and scheme, and report all faults at once."""
+def look_at(watched_page, visits, ways=WAYS):
+    """Check each page at these sizes and schemes, and report all faults at once."""
     wrong = []
     for number, visit in enumerate(visits):
-        found = faults(watched_page, visit, with_sidebar=number == 0)
+        found = faults(watched_page, visit, ways, with_sidebar=number == 0)
         wrong += [f"{visit.name} {words}" for words in found]
     assert not wrong, "\n".join(wrong)
 
 
-def faults(watched_page, visit, *, with_sidebar):
+def faults(watched_page, visit, ways, *, with_sidebar):
     watched_page.complaints.clear()
     watched_page.strangers.clear()
     page = watched_page.page
@@ -129,7 +129,7 @@ def faults(watched_page, visit, *, with_sidebar):
     if PICTURES:
         take_pictures(page, visit)
     page.evaluate(OPEN)
-    for width, scheme in WAYS:
+    for width, scheme in ways:
         show(page, width, scheme)
         without = "#none" if with_sidebar else SIDEBAR
         faults_here = dict.fromkeys(faults_at(page, width, scheme, without))

@@ -6,9 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.browser.people import HOSTILE, signed_in
+from tests.browser.people import signed_in
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
@@ -43,25 +44,6 @@ def test_times_are_of_the_readers_zone(alices, open_page):
     assert f"{shown:%Y-%m-%d %H:%M:%S}" in content
     assert "Times are those of Asia/Tokyo." in content
     assert page.complaints == []
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
-def test_it_fits_the_window_whatever_the_text(alices, open_page, width, scheme):
-    alices.title = HOSTILE[:500]
-    alices.content = HOSTILE
-    alices.save()
-    page = signed_in(open_page(width, scheme))
-    lists = [
-        reverse(f"admin:{name}_changelist")
-        for name in ("memories_memory", "ace_acerun")
-    ]
-    rows = [reverse("admin:memories_memory_change", args=[alices.pk])]
-    for path in [reverse("admin:index"), *lists, *rows]:
-        page.open(path)
-
-        assert page.width_beyond_the_window() <= 0, path
-    assert page.complaints == []
-    assert page.strangers == []
 
 
 def test_it_corrects_a_memory_and_confirms_it(alices, open_page):

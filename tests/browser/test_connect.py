@@ -16,10 +16,9 @@ CONNECT = reverse("console:connect")
 KEY = "pre:has-text('am_')"
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 @pytest.mark.usefixtures("alices")
-def test_a_key_is_made_and_copied_once(open_page, width, scheme):
-    watched = signed_in(open_page(width, scheme))
+def test_a_key_is_made_and_copied_once(open_page):
+    watched = signed_in(open_page())
     watched.open(CONNECT)
     page = watched.page
 

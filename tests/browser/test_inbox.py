@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from django.urls import reverse
 
 from playbook.models import PlaybookDelta, PlaybookEntry
-from tests.browser.people import HOSTILE
 from tests.browser.review import OTHER, as_addition, rules, wait_for_text
 from tests.playbook.conftest import reword
 
@@ -15,13 +12,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-
-
-def serious(page):
-    """Return the serious faults that axe finds."""
-    found = Axe().run(page.page).response["violations"]
-    grave = [one for one in found if one["impact"] in ("serious", "critical")]
-    return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]
 
 
 def test_it_triages_by_keyboard(waiting_deltas, write, sign_in, open_page):
@@ -68,6 +58,7 @@ def test_it_triages_by_keyboard(waiting_deltas, write, sign_in, open_page):
     assert page.strangers == []
 
 
+@pytest.mark.slow
 def test_fifty_proposals_are_cleared_with_the_keyboard_alone(
     waiting_deltas, sign_in, open_page
 ):
@@ -86,6 +77,7 @@ def test_fifty_proposals_are_cleared_with_the_keyboard_alone(
     assert page.complaints == []
 
 
+@pytest.mark.slow
 def test_it_accepts_the_selected_and_shows_its_keys(waiting_deltas, sign_in, open_page):
     waiting_deltas(*rules(4))
     PlaybookDelta.objects.update(risk="low")
@@ -102,6 +94,7 @@ def test_it_accepts_the_selected_and_shows_its_keys(waiting_deltas, sign_in, ope
     assert page.complaints == []
 
 
+@pytest.mark.slow
 def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
     waiting_deltas, sign_in, open_page
 ):
@@ -123,6 +116,7 @@ def test_ctrl_enter_rejects_the_selected_from_the_field_of_the_reason(
     assert page.complaints == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["pending", "quarantine"])
 def test_enter_in_a_selected_box_decides_nothing(
     waiting_deltas, sign_in, open_page, tab
@@ -140,6 +134,7 @@ def test_enter_in_a_selected_box_decides_nothing(
     assert PlaybookDelta.objects.pending().count() == 2
 
 
+@pytest.mark.slow
 def test_the_words_of_one_whose_entry_changed_are_kept(
     waiting_deltas, write, alice, sign_in, open_page
 ):
@@ -175,6 +170,7 @@ window.fetch = async (url, ...more) => {
 };"""
 
 
+@pytest.mark.slow
 def test_a_decision_is_undone_before_it_is_said(waiting_deltas, sign_in, open_page):
     waiting_deltas(*rules(2))
     page = open_page()
@@ -194,6 +190,7 @@ UNREAD = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", ["before it is answered", "within the answer"])
 def test_the_decision_is_reported_if_the_list_cannot_load(
     waiting_deltas, sign_in, open_page, cut
@@ -216,6 +213,7 @@ def test_the_decision_is_reported_if_the_list_cannot_load(
     wait_for_text(page, "Accepted: add")
 
 
+@pytest.mark.slow
 def test_the_second_person_learns_what_happened_and_loses_nothing(
     waiting_deltas, write, alice, sign_in, open_page
 ):
@@ -286,24 +284,3 @@ def test_everything_works_without_scripts(waiting_deltas, write, sign_in, open_p
 
     assert PlaybookEntry.objects.current().count() == 2
     assert not PlaybookDelta.objects.pending().exists()
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
-def test_it_fits_the_window_whatever_the_text(
-    waiting_deltas, sign_in, open_page, width, scheme
-):
-    (delta,) = waiting_deltas(*rules(1))
-    PlaybookDelta.objects.filter(pk=delta.pk).update(
-        content=HOSTILE, reason=HOSTILE[:1000], review_note=HOSTILE[:1000]
-    )
-    page = sign_in("bob", open_page(width, scheme))
-    urls = [reverse("console:inbox"), reverse("console:inbox_card", args=[delta.pk])]
-    urls.append(reverse("console:inbox_quote", args=[delta.pk, 1]))
-
-    for url in urls:
-        page.open(url)
-
-        assert page.width_beyond_the_window() <= 0, url
-        assert serious(page) == []
-    assert page.page.title() != "taken"
-    assert page.complaints == []

@@ -11,6 +11,7 @@ from tests.browser.people import signed_in
 from tests.browser.review import OTHER, as_addition, rules, wait_for_text
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from common.caller import Role
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookEntry
 from tests.browser.review import OTHER, rules, wait_for_text
-from tests.browser.test_inbox import serious
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
@@ -58,30 +58,3 @@ def test_a_curator_accepts_it_in_other_words(quarantined, sign_in, open_page, sc
     wait_for_text(watched, "Accepted in your words")
     quarantined.refresh_from_db()
     assert (quarantined.status, quarantined.content) == ("edited", OTHER)
-
-
-def test_a_curator_rejects_it(quarantined, sign_in, open_page):
-    page = open_quarantine(sign_in("bob", open_page()))
-
-    page.keyboard.press("r")
-    page.wait_for_selector("input[name=reason_code]:focus")
-    assert page.input_value("input[name=reason_code]:checked") == "unsafe"
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#inbox-said:has-text('Rejected')")
-    assert PlaybookDelta.objects.get(pk=quarantined.pk).status == "rejected"
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_its_page_has_no_fault(quarantined, sign_in, open_page, width, scheme):
-    watched = sign_in("alice", open_page(width=width, scheme=scheme), role=Role.OWNER)
-    page = open_quarantine(watched)
-    page.evaluate(
-        "dark => document.documentElement.classList.toggle('dark', dark)",
-        scheme == "dark",
-    )
-    page.click("summary:has-text('Edit')")
-
-    assert serious(watched) == []
-    assert page.evaluate("document.body.scrollWidth <= innerWidth")
-    assert watched.complaints == []
