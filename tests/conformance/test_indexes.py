@@ -33,11 +33,14 @@ OURS = [
 ]
 
 
-@pytest.mark.parametrize("model", OURS, ids=lambda model: model._meta.label)
-def test_no_index_of_a_table_repeats_the_beginning_of_another(model):
+def test_no_index_of_a_table_repeats_the_beginning_of_another():
+    wrong = []
     with connection.cursor() as cursor:
-        cursor.execute(NEEDLESS, [model._meta.db_table])
-        assert cursor.fetchall() == []
+        for model in OURS:
+            cursor.execute(NEEDLESS, [model._meta.db_table])
+            wrong += cursor.fetchall()
+
+    assert not wrong
 
 
 def plan_of(table, ask):
