@@ -72,13 +72,6 @@ class TestRemember:
         memory = Memory.objects.get()
         assert (memory.scope_kind, memory.scope_key) == ("user", "u1")
 
-    def test_secrets_are_masked(self, bob_mcp):
-        token = "ghp_" + "a1B2" * 9
-        told = bob_mcp.call("remember", content=f"The token of the harbour is {token}.")
-
-        assert token not in Memory.objects.get().content
-        assert any("masked" in note for note in told["notes"])
-
     def test_a_refusal_says_how_to_mend_it(self, bob_mcp):
         assert bob_mcp.refusal("remember", content="  ").startswith("invalid: ")
 
@@ -89,13 +82,6 @@ class TestRemember:
 
         assert first == again
         assert Memory.objects.count() == 1
-
-    def test_another_call_with_the_same_key_is_refused(self, bob_mcp):
-        once(bob_mcp, "remember", {"content": "The harbour opens at noon."})
-        other = once(bob_mcp, "remember", {"content": "The harbour opens at ten."})
-
-        assert other["isError"]
-        assert other["content"][0]["text"].startswith("idempotency_mismatch: ")
 
 
 class TestForget:
@@ -116,13 +102,6 @@ class TestForget:
         assert again["status"] == "forgotten"
         assert Memory.objects.get(pk=own).delete_reason == "wrong"
 
-    def test_a_repeated_call_with_one_key_is_answered_alike(self, bob_mcp, own):
-        sent = {"id": own, "reason": "wrong"}
-        first, again = (once(bob_mcp, "forget", sent) for _ in range(2))
-
-        assert not first["isError"]
-        assert first == again
-
     def test_a_rotated_key_is_still_the_same_author(self, bob_mcp, own):
         key = bob_mcp.api.key
         made = bob_mcp.api.post(f"/api/v1/keys/{key.pk}/rotate", {}).json()
@@ -139,12 +118,6 @@ class TestForget:
         assert (str(delta.memory_id), delta.reason) == (own, "The tide is over.")
         assert (delta.status, delta.risk) == ("pending", "high")
         assert Memory.objects.get(pk=own).deleted_at is None
-
-    def test_a_second_call_is_no_second_proposal(self, mcp_of, project, own):
-        for _ in range(2):
-            mcp_of(project).call("forget", id=own, reason="wrong")
-
-        assert PlaybookDelta.objects.filter(operation="forget").count() == 1
 
     def test_a_key_of_the_same_user_owns_it(self, mcp_of, project):
         bound = mcp_of(project, user_id="u1")
@@ -165,11 +138,6 @@ class TestForget:
         assert (delta.status, delta.reason) == ("pending", "The tide is over.")
         assert told["url"].endswith(f"/admin/inbox/{delta.pk}/")
         assert PlaybookEntry.objects.get(pk=rule.pk).is_live
-
-    def test_an_unknown_id_is_not_found(self, bob_mcp):
-        text = bob_mcp.refusal("forget", id="nothing", reason="wrong")
-
-        assert text.startswith("not_found: ")
 
     def test_its_history_names_the_key(self, bob_mcp, own):
         bob_mcp.call("forget", id=own, reason="wrong")
@@ -204,13 +172,6 @@ class TestCompleteTask:
 
         run = AceRun.objects.get(pk=told["run_id"])
         assert run.request["cited_entry_ids"] == [rule.label]
-
-    def test_a_repeated_call_with_one_key_is_one_run(self, bob_mcp):
-        sent = {"goal": "Deploy the harbour", "result": "ok"}
-        first, again = (once(bob_mcp, "complete_task", sent) for _ in range(2))
-
-        assert first["structuredContent"] == again["structuredContent"]
-        assert AceRun.objects.count() == 1
 
     def test_a_claim_that_does_not_count_is_told(self, bob_mcp):
         told = bob_mcp.call(
@@ -325,13 +286,6 @@ class TestProposeRule:
 
         assert "gotchas" in text
         assert not Memory.objects.exists()
-
-    def test_a_repeated_call_with_one_key_proposes_once(self, bob_mcp):
-        sent = {"text": RULE, "evidence": SEEN}
-        first, again = (once(bob_mcp, "propose_rule", sent) for _ in range(2))
-
-        assert first["structuredContent"] == again["structuredContent"]
-        assert PlaybookDelta.objects.count() == 1
 
 
 def test_a_tool_of_a_bound_agent_writes_as_that_agent(mcp_of, project):

@@ -79,17 +79,6 @@ class TestToWhom:
         assert "customer_id" in text_of(hook(dora_api, **call))
         assert Exposure.objects.filter(key_id=dora_api.key.pk).count() == 1
 
-    def test_charlie_finds_no_such_project(
-        self, complete, hook, bob_api, charlie_api, project
-    ):
-        complete(bob_api, session_id="s1")
-        query = f"?project_id={project.pk}"
-
-        answer = hook(charlie_api, query=query, whole=True, **failed())
-
-        assert answer.status_code == 404
-        assert hook(charlie_api, **failed()) == {}
-
     def test_the_key_of_a_user_gets_nothing_of_another_user(
         self, complete, hook, client_of, project
     ):

@@ -133,12 +133,6 @@ def test_a_project_switches_it_off(hook, bob_api, rule, project):
     assert hook(bob_api, **asked()) == {}
 
 
-def test_charlie_gets_nothing_of_another_project(hook, charlie_api, rule):
-    rule()
-
-    assert hook(charlie_api, **asked()) == {}
-
-
 def test_at_most_two_rules_are_given(hook, bob_api, rule):
     for number in "one", "two", "three":
         rule(f"{RULE} This is rule {number}.")
