@@ -344,20 +344,3 @@ class TestARepetition:
         assert first.json() == second.json()
         assert first.json()["run_id"]
         assert tally(project) == finished_run
-
-    def test_another_task_under_the_key_is_refused(self, bob_api, task, rule):
-        send_task(bob_api, task)
-        answer = send_task(bob_api, task | {"goal": "Something else"})
-
-        assert (answer.status_code, answer.json()["code"]) == (
-            409,
-            "idempotency_mismatch",
-        )
-
-    def test_resuming_again_changes_nothing(self, bob_api, task, finished_run, project):
-        run_id = send_task(bob_api, task).json()["run_id"]
-        for _ in range(2):
-            AceRun.objects.update(state="running", phases={})
-            bob_api.post(f"/api/v1/ace/runs/{run_id}/resume", {})
-
-        assert tally(project) == finished_run

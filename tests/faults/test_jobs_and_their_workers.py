@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from access.models import ApiKey
-from access.tasks import housekeeping
 from ace import run as runs
 from ace.models import AceRun
 from jobs import broker, errors, queue, runner, tasks
@@ -223,14 +222,6 @@ class TestAWorkerThatDies:
             "waiting",
         ]
 
-    @pytest.mark.usefixtures("asked_for_anew")
-    def test_one_that_gave_way_is_removed_in_its_time(self, time_machine):
-        time_machine.move_to(timezone.now() + timedelta(days=31))
-
-        housekeeping()
-
-        assert Job.objects.get().state == "waiting"
-
     def test_a_failed_job_whose_work_waits_already_is_not_doubled(
         self, handler, alice_api, project
     ):
@@ -351,16 +342,6 @@ class TestADeduplication:
 
         assert_found(alice_api, job)
         assert len(seen) == 4
-
-    def test_one_that_takes_turns_finds_the_same(self, alice_api, job, monkeypatch):
-        monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
-        queue.enqueue("probe")
-        for done in range(1, 4):
-            runner.run(job)
-            assert Job.objects.get(pk=job).done == done
-        runner.run(job)
-
-        assert_found(alice_api, job)
 
 
 def assert_found(api, job):

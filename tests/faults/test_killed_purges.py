@@ -9,12 +9,10 @@ import pytest
 from django.db import connection
 
 from common.erasure import row_erasure
-from jobs.models import Job
-from memories import personal_data
 from memories.models import Memory, MemoryChange, MemoryVector, Purge
 from memories.personal_data import MemoryErasure
 from memories.retention import erase
-from tests.faults.test_killed_compactions import die_at, finish_job, run_and_kill
+from tests.faults.test_killed_compactions import die_at
 from tests.memories.conftest import lines
 from tests.memories.conftest import stored as stored
 from tests.memories.retention.test_erase import traces
@@ -75,22 +73,4 @@ class TestAPurge:
         assert state() == before
         assert not Purge.objects.exists()
         erase.purge(project, ASKED, alice, reason="asked")
-        assert not any(traces(text.lower()) for text in lines(5))
-
-    def test_a_job_is_all_or_nothing_too_and_its_next_attempt_finishes(
-        self, project, alice, bobs, monkeypatch, module, name, calls
-    ):
-        monkeypatch.setattr(personal_data, "MAX_INLINE", 1)
-        row = erase.purge(project, ASKED, alice, reason="asked")
-        job = Job.objects.get(pk=row.job_id)
-        before = state()
-
-        with monkeypatch.context() as patch:
-            die_at(patch, module, name, calls)
-            run_and_kill(job)
-
-        assert state() == before
-        row.refresh_from_db()
-        assert row.state == Purge.PurgeState.WAITING
-        finish_job(job)
         assert not any(traces(text.lower()) for text in lines(5))
