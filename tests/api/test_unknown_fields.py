@@ -112,6 +112,7 @@ class TestEveryRoute:
 
         assert not wrong, "\n".join(wrong)
 
+    @pytest.mark.slow
     def test_it_goes_through_with_a_note_in_note_mode(
         self,
         alices,

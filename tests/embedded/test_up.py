@@ -138,9 +138,10 @@ def refusal(*arguments: str) -> str:
 
 @dataclass(frozen=True)
 class Life:
-    """A first start and its end by SIGTERM: its output, its status and what it left running."""
+    """A first start and its end by SIGTERM: what it answered, said and left running."""
 
     folder: Path
+    answers: dict[str, int]
     lines: list[str]
     status: int
     left: dict[int, str]
@@ -149,8 +150,9 @@ class Life:
 @pytest.fixture(scope="module")
 def first_life():
     service = Service(scratch_folder()).start()
+    answers = {path: service.get(path) for path in ("/healthz", "/readyz", "/metrics")}
     status = service.stop()
-    yield Life(service.folder, service.lines, status, service.processes())
+    yield Life(service.folder, answers, service.lines, status, service.processes())
     shutil.rmtree(service.folder, ignore_errors=True)
 
 
@@ -162,17 +164,9 @@ def service(first_life):
     service.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
 class TestUp:
-    def test_it_answers_when_it_says_ready(self, service):
-        for path in ("/healthz", "/readyz", "/metrics"):
-            assert service.get(path) == 200
-
-    def test_it_keeps_its_secrets_private(self, service):
-        mode = (service.folder / "secret_key").stat().st_mode
-
-        assert stat.S_IMODE(mode) == 0o600
-
     def test_a_second_one_on_the_same_folder_is_refused(self, service):
         reason = refusal("--data", str(service.folder), "--port", str(free_port()))
 
@@ -215,7 +209,6 @@ class TestUp:
         address = f"http://127.0.0.1:{service.port}"
         assert keys.locate_data(address, data="") == service.folder
 
-    @pytest.mark.slow
     def test_a_killed_worker_is_started_again(self, service):
         def running() -> set[int]:
             lines = service.processes().items()
@@ -229,6 +222,14 @@ class TestUp:
 
 
 class TestFirstStart:
+    def test_it_answers_when_it_says_ready(self, first_life):
+        assert set(first_life.answers.values()) == {200}
+
+    def test_it_keeps_its_secrets_private(self, first_life):
+        mode = (first_life.folder / "secret_key").stat().st_mode
+
+        assert stat.S_IMODE(mode) == 0o600
+
     def test_it_says_the_password_after_it_answers(self, first_life):
         places = [
             at

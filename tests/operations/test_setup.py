@@ -36,6 +36,7 @@ def test_a_half_made_environment_is_recreated(python):
     assert has_pip(python)
 
 
+@pytest.mark.slow
 def test_one_with_half_of_pip_is_recreated(python):
     make_environment(python)
     packages = next(python.parents[1].glob("lib/python*/site-packages"))
@@ -48,6 +49,7 @@ def test_one_with_half_of_pip_is_recreated(python):
     assert has_pip(python)
 
 
+@pytest.mark.slow
 def test_a_whole_one_stays(python):
     make_environment(python)
     (python.parent / "mine").touch()
