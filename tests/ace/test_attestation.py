@@ -12,7 +12,7 @@ from common.caller import Role
 from playbook.history import replay
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 COMPLETE = "/api/v1/complete-task"
 RULE = "Always call `export_rows` with the argument `limit`."
 OPPOSITE = "Never call `export_rows` with the argument `limit`."

@@ -45,7 +45,7 @@ def live(project):
     return lambda: PlaybookEntry.objects.current().filter(project=project)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 class TestLearning:
     def test_a_correction_becomes_an_entry_without_a_person(self, answered, live):
         answered(25, "DebtFaceAmount", "RentExpense")
@@ -85,7 +85,7 @@ class TestLearning:
         assert (same.helpful, same.harmful, same.neutral) == (0, 0, 0)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_finished_task_is_parsed_once(answered, monkeypatch):
     parsed = []
     parse = tasks.parse
@@ -98,7 +98,7 @@ def test_a_finished_task_is_parsed_once(answered, monkeypatch):
     assert len(parsed) == 1
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_more_files_take_no_more_statements(project, alice):
     def count(files):
         calls = [
@@ -120,7 +120,7 @@ def test_more_files_take_no_more_statements(project, alice):
     assert count(12) <= count(2)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 class TestVotes:
     def test_an_entry_with_the_wrong_answer_is_harmful(self, answered, live):
         answered(25, "DebtFaceAmount", "RentExpense")

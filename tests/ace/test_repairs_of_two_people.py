@@ -10,7 +10,7 @@ from common.caller import Role
 from playbook.history import replay
 from playbook.models import PlaybookDelta, PlaybookEntry
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from playbook.models import PlaybookDelta
 from projects.models import Project
 from tests.playbook.conftest import write as write
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 LESSON = "Run `make export` before the gateway is called."
 NUMBER = count(1)
 

@@ -21,7 +21,7 @@ from memories.scopes import Scope
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 TASK = "Retry the invoice export when the gateway answers 503"
 TEXT = f"{TASK}: run `make export`."
 

@@ -10,7 +10,7 @@ from common.caller import Role
 from playbook.models import Exposure, PlaybookDelta
 from tests.ace.fixes.conftest import CURED, ERROR, FAILED, REPAIR, bash
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LINT = "store/a.go:3:5: Error return value of `f.Close` is not checked (errcheck)\n\tdefer f.Close()"
 

@@ -10,7 +10,7 @@ from tests.ace.fixes.conftest import bash
 from tests.ace.fixes.test_known_fix import LINT, LINT_REPAIR
 from tests.playbook.conftest import write as write
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LINT_RULE = "Before finishing a change, run `make lint`: it has found errors."
 TAGS_RULE = "When running `go test`, use `-tags` instead of `-tag`."

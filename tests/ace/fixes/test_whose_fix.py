@@ -13,7 +13,7 @@ from jobs.runner import HANDLERS, JobRun
 from memories.models import Memory
 from tests.ace.fixes.conftest import ERROR, FAILED, bash
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

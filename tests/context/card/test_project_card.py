@@ -13,7 +13,7 @@ from context.headings import HEADINGS
 from inference import tokens
 from tests.context.card.task_calls import bash
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FLAG = "flag provided but not defined: -tag\nusage: go test [build flags]"
 GIT_FLAG = "fatal: unrecognized argument: --onelin"
 

@@ -10,7 +10,7 @@ from ace.models import TaskFile
 from common.caller import Role
 from inference import tokens
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 ROOT = "/home/ana/shop"
 
 

@@ -12,7 +12,7 @@ from playbook.models import Exposure, PlaybookDelta
 from tests.ace.fixes.conftest import CURED, ERROR, FAILED, bash
 from tests.mcp_server.hooks.conftest import failed, text_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ class TestUnknown:
         assert len(event.hashes) == 50
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 class TestOverHttp:
     @pytest.mark.parametrize("harness", list(HARNESSES))
     def test_a_whole_session_is_answered_and_counted(

@@ -19,7 +19,7 @@ from memories.store.drafts import Draft
 from tests.ace.fixes.test_whose_fix import Watched
 from tests.mcp_server.hooks.conftest import started
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 TEXT = "The gateway answers 503 for a second after a deploy."
 
 

@@ -14,7 +14,7 @@ from common.caller import Role
 from playbook.models import PlaybookDelta
 from tests.mcp_server.hooks.conftest import started, text_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 # The provider of the tests gives texts with the same words near vectors.
 FIRST = "Can you add unit tests for the parser module?"
 AGAIN = "please add unit tests for the parser module"

@@ -16,7 +16,7 @@ from tests.ace.conftest import TASK
 from tests.ace.fixes.conftest import bash
 from tests.mcp_server.hooks.conftest import failed, started, text_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 GOAL = TASK["goal"]
 OTHER_WORDS = "A new branch has no upstream; name it at the first push."
 WRONG, ERROR = "git log --onelin", "fatal: unrecognized argument: --onelin"
