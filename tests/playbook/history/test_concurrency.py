@@ -84,20 +84,6 @@ class TestTwoRuns:
         assert entry.helpful == 3
         assert Playbook.objects.get().revision == 4
 
-    def test_two_wordings_of_a_lesson_are_one_entry(self, project, bob, learned):
-        text = "Always run the database migrations before the test suite starts."
-        lessons = [learned(text), learned(text.replace("starts", "begins"))]
-
-        answers = together(
-            *[
-                lambda one=one: submission.propose(project, [one], bob)
-                for one in lessons
-            ]
-        )
-
-        assert sorted(delta.operation for [delta] in answers) == ["add", "vote"]
-        assert PlaybookEntry.objects.count() == 1
-
     def test_a_rejected_lesson_counts_every_run(self, project, bob, alice, learned):
         [first] = submission.propose(project, [learned(feedback_source="agent")], bob)
         decide.reject(first, alice, reason="No.")

@@ -8,7 +8,7 @@ from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 
 URL = "/api/v1/playbook/deltas"
-TIMES = 30
+TIMES = 10
 TOPICS = (
     "`uv.lock` beside `pyproject.toml`",
     "`CHANGELOG.md` up to date before a release",
@@ -97,7 +97,7 @@ class TestRewrites:
     def test_half_of_it_is_not_deleted_one_by_one(self, post, entries, unharmed):
         posted = [
             post(operation="delete", entry_id=str(entry.pk))
-            for _ in range(TIMES // 5)
+            for _ in range(TIMES // 2)
             for entry in entries[1::2]
         ]
 
@@ -115,7 +115,7 @@ class TestRewrites:
 
         posted = [
             post(operation=operation, entry_id=str(entry.pk), **body)
-            for _ in range(TIMES // 5)
+            for _ in range(TIMES // 2)
             for entry in entries[1::2]
         ]
 
@@ -159,25 +159,25 @@ class TestInOneDay:
         set_options(policy="auto")
         return [
             write(f"Keep the part `p{n}` of module `m{n}.py`.", author_kind="rule")
-            for n in range(60)
+            for n in range(40)
         ]
 
     def test_several_runs_of_one_agent_count_together(
         self, project, bob, learned, many
     ):
-        for entry in many[:10]:
+        for entry in many[:6]:
             removal = learned(None, operation="deprecate", entry=entry, evidence=())
             submission.propose(project, [removal], bob)
 
-        assert PlaybookEntry.objects.current().count() >= 57
+        assert PlaybookEntry.objects.current().count() >= 38
         applied = PlaybookDelta.objects.filter(operation="deprecate", status="applied")
-        assert 1 <= applied.count() <= 3
+        assert 1 <= applied.count() <= 2
 
     def test_another_agent_of_the_same_key_counts_too(self, post, many, memory):
         text = memory.content
         quote = {"field": "content", "start": 0, "end": len(text), "quote": text}
 
-        for n, entry in enumerate(many[:10]):
+        for n, entry in enumerate(many[:6]):
             post(
                 operation="delete",
                 entry_id=str(entry.pk),
@@ -186,7 +186,7 @@ class TestInOneDay:
                 evidence=[quote],
             )
 
-        assert PlaybookEntry.objects.current().count() >= 57
+        assert PlaybookEntry.objects.current().count() >= 38
 
     def test_tokens_count_as_well_as_entries(self, write, set_options, post):
         set_options(policy="auto")
