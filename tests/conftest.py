@@ -13,6 +13,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck, settings
 from rest_framework.test import APIClient
 
 from access import refusals
@@ -42,6 +43,15 @@ def pytest_configure(config):
     django_settings.THROTTLE_ANONYMOUS = ""
     # Otherwise each test client lists and reads the properties of all static files.
     django_settings.WHITENOISE_AUTOREFRESH = True
+    # Each day tries fewer random texts than a run of the slow tests; none depends on load.
+    examples = 30 if config.option.markexpr else 100
+    settings.register_profile(
+        "ours",
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("ours")
 
 
 def pytest_collection_finish():

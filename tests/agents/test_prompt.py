@@ -350,7 +350,7 @@ def size_of(message):
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(database=None)
 @given(MEMORIES, RUN_STEPS, TEXTS, TEXTS, st.integers(500, 3_000))
 def test_no_prompt_is_above_its_budget(recalled, steps, condensed, question, budget):
     for protocol in ("text", "tools", "none"):

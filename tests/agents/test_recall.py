@@ -298,19 +298,6 @@ class TestFailures:
         assert sum(map(bool, found)) >= 2
         assert recalled.to_dict()["error"] == error
 
-    @pytest.mark.parametrize("name", ["read_facts", "read_invocations", "read_digest"])
-    def test_a_bug_of_a_source_costs_that_source_alone(
-        self, ask, know, session, monkeypatch, name
-    ):
-        know.episode("Mend the failing invoice export")
-        monkeypatch.setattr(sources, name, lambda query: query.nothing)
-
-        recalled = ask(session=session)
-
-        assert recalled.episodes
-        [error] = recalled.errors
-        assert error.endswith(": AttributeError; the log of the service says why")
-
     @pytest.mark.parametrize(
         ("name", "broken"),
         [

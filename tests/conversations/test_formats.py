@@ -304,7 +304,7 @@ def test_any_json_is_read_or_refused_with_its_path(values):
 
 
 @pytest.mark.django_db
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[*HealthCheck])
 @given(st.lists(GARBAGE, min_size=1, max_size=3))
 def test_the_api_never_fails_on_any_message(session_api, values):
     session_api.bootstrap()

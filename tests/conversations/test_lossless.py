@@ -139,7 +139,7 @@ def check(session):
 
 @given(steps=st.lists(STEPS, min_size=1, max_size=8))
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -179,7 +179,7 @@ def element_of(preamble):
     notes=st.tuples(NOTE, NOTE, st.lists(NOTE.filter(str.strip), max_size=12)),
 )
 @settings(
-    max_examples=40,
+    max_examples=16,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

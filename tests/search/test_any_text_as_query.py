@@ -54,8 +54,6 @@ def test_no_query_is_too_strange(_memories, search, query):
 
 @given(query=st.text(max_size=200), mode=st.sampled_from(MODES))
 @settings(
-    max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_text_is_a_query(_memories, project, query, mode):
@@ -68,8 +66,6 @@ def test_any_text_is_a_query(_memories, project, query, mode):
     )
 )
 @settings(
-    max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_text_can_be_stored_and_found_by_itself(remember, project, content):

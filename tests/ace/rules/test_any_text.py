@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ace.rules import (
@@ -70,9 +70,6 @@ REQUESTS = st.fixed_dictionaries(
         "feedback_source": st.sampled_from(["agent", "human", "test", "environment"]),
     }
 )
-LENIENT = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
 
 
 def reflect(request):
@@ -82,7 +79,6 @@ def reflect(request):
 
 
 class TestInvariants:
-    @LENIENT
     @given(REQUESTS)
     def test_every_span_slices_to_a_quote(self, request):
         task, spans, drawn = reflect(request)
@@ -96,7 +92,6 @@ class TestInvariants:
             assert 0 <= span.start < span.end <= len(text)
             assert evidence.quote(task, span) == text[span.start : span.end]
 
-    @LENIENT
     @given(REQUESTS)
     def test_every_literal_of_a_lesson_is_quoted(self, request):
         task, _, drawn = reflect(request)
@@ -108,14 +103,12 @@ class TestInvariants:
             assert lesson.action
             assert "\n" not in lesson.content
 
-    @LENIENT
     @given(REQUESTS)
     def test_it_either_learns_or_says_why_not(self, request):
         _, _, drawn = reflect(request)
 
         assert bool(drawn.lessons) != bool(drawn.abstention)
 
-    @LENIENT
     @given(REQUESTS)
     def test_links_are_normalised_and_unique(self, request):
         found = [link.path for link in file_links.find(tasks.parse(request))]
@@ -124,12 +117,10 @@ class TestInvariants:
         for path in found:
             assert file_paths.normalise(path, explicit=True) == path
 
-    @LENIENT
     @given(REQUESTS)
     def test_two_reflections_are_equal(self, request):
         assert reflect(request)[1:] == reflect(request)[1:]
 
-    @LENIENT
     @given(REQUESTS, st.lists(TEXT, max_size=5))
     def test_types_and_tags_never_fail(self, request, vocabulary):
         task = tasks.parse(request)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import Forbidden, NotFound
@@ -210,7 +210,6 @@ class Line:
 
 
 class TestFitting:
-    @settings(max_examples=300, deadline=None)
     @given(
         st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=60)),
         st.integers(min_value=1, max_value=60),
@@ -223,7 +222,6 @@ class TestFitting:
         rest = iter(texts)
         assert all(line.line in rest for line in taken)
 
-    @settings(max_examples=100, deadline=None)
     @given(st.lists(st.text("añ字😀", min_size=1, max_size=20), max_size=20))
     def test_it_passes_over_only_what_does_not_fit(self, texts):
         taken = renderer.fit_budget([Line(text) for text in texts], 10)
