@@ -132,7 +132,8 @@ def _refuse_names_that_meet(tool: AgentTool) -> None:
     A tool of a server has the server's name and `_` in front, so the tool `b_c` of the server
     `a` would have the name of the tool `c` of the server `a_b`.
     """
-    servers = AgentTool.objects.filter(project=tool.project_id).exclude(pk=tool.pk)
+    servers = AgentTool.objects.filter(project=tool.project_id)
+    servers = servers.exclude(name=tool.name)  # the same name is another refusal
     for other in servers.values_list("name", flat=True):
         shorter, longer = sorted((f"{tool.name}_", f"{other}_"), key=len)
         if longer.casefold().startswith(shorter.casefold()):

@@ -44,7 +44,10 @@ def find_pinned(
     rows = _readable(project, caller, PINNED_KINDS)
     rows = rows.filter(is_pinned | Q(pk__in=originals))
     memories = rows.order_by("-pk").in_full()[:MAX_PINNED]
-    lines = [_pinned_line(memory) for memory in leave_out_gone(memories, files)]
+    lines = [
+        GivenLine(Push.PushKind.MEMORY, str(memory.pk), write_pinned(memory))
+        for memory in leave_out_gone(memories, files)
+    ]
     section = Section("", lines, max_tokens - LEFT_OUT_TOKENS)
     shown = given_line.lines_in([section], max_tokens)
     if left := len(lines) - len(shown):
@@ -54,16 +57,15 @@ def find_pinned(
     return shown
 
 
-def _pinned_line(memory: Memory) -> GivenLine:
-    """Write what was told, short: many are to have room."""
+def write_pinned(memory: Memory) -> str:
+    """Write what was told in a short line: many are to have room."""
     value = (
         f"{json_string(memory.key)} = {json_value(memory.value)}; "
         if memory.key
         else ""
     )
     told = json_string(memory.content, memory_lines.MAX_LESSON)
-    text = f"- {value}{told} ({memory.created_at:%Y-%m-%d})"
-    return GivenLine(Push.PushKind.MEMORY, str(memory.pk), text)
+    return f"- {value}{told} ({memory.created_at:%Y-%m-%d})"
 
 
 def leave_out_gone(memories: Iterable[Memory], files: BranchFiles) -> Iterator[Memory]:

@@ -130,6 +130,12 @@ def decision_url(delta, name):
     return reverse("console:inbox_decide", args=[delta.pk, name])
 
 
+def undo(client, delta):
+    """Undo a decision, or an undo, as the card that shows it does."""
+    version = PlaybookDelta.objects.get(pk=delta.pk).version
+    return client.post(decision_url(delta, "undo"), {"version": version})
+
+
 def page_of(client, **asked):
     answer = client.get(inbox(**asked))
     assert answer.status_code == 200
@@ -447,7 +453,8 @@ class TestDecisions:
         delta.refresh_from_db()
         assert delta.status == "reverted"
 
-        curator.post(reverse("console:inbox_undo"), {"id": str(delta.pk)})
+        seen = {"id": str(delta.pk), "version": delta.version}
+        curator.post(reverse("console:inbox_undo"), seen)
 
         delta.refresh_from_db()
         assert delta.status == "applied"
@@ -525,8 +532,8 @@ class TestTwoCurators:
     def test_an_undo_keeps_a_later_decision(self, waiting_deltas, curator, owner):
         delta = waiting_deltas(RULE)
         said = curator.post(decision_url(delta, "accept"), **DATA).json()["said"]
-        owner.post(decision_url(delta, "undo"))
-        owner.post(decision_url(delta, "undo"))
+        undo(owner, delta)
+        undo(owner, delta)
         version = re.search('name="version" value="(.)"', said)[1]
 
         answer = curator.post(
@@ -558,10 +565,10 @@ class TestTwoCurators:
     def test_an_old_card_undoes_nothing(self, propose, curator, owner, times):
         delta = propose(RULE)
         for _ in range(times):
-            owner.post(decision_url(delta, "undo"))
+            undo(owner, delta)
         seen = PlaybookDelta.objects.get(pk=delta.pk)
         for _ in range(2):
-            assert owner.post(decision_url(delta, "undo")).status_code == 302
+            assert undo(owner, delta).status_code == 302
 
         answer = curator.post(
             decision_url(delta, "undo"), {"version": seen.version}, **DATA

@@ -349,8 +349,8 @@ class TestDeciding:
     def test_an_undo_is_refused_after_a_new_decision(self, alice_api, waiting):
         url = f"{URL}/deltas/{waiting.pk}"
         read = alice_api.post(f"{url}/accept", {}).json()["delta"]["version"]
-        for _ in range(2):
-            alice_api.post(f"{url}/undo", {})
+        for step in range(2):
+            alice_api.post(f"{url}/undo", {"expected_version": read + step})
 
         answer = alice_api.post(f"{url}/undo", {"expected_version": read})
 
