@@ -17,6 +17,7 @@ from mcp_server.hooks import branch_files, given_line
 from mcp_server.hooks.branch_files import BranchFiles
 from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.models import Push
+from mcp_server.tools.unsafe_texts import is_unsafe_memory
 from memories import scopes
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
@@ -47,6 +48,7 @@ def find_pinned(
     lines = [
         GivenLine(Push.PushKind.MEMORY, str(memory.pk), write_pinned(memory))
         for memory in leave_out_gone(memories, files)
+        if not is_unsafe_memory(memory, caller)
     ]
     section = Section("", lines, max_tokens - LEFT_OUT_TOKENS)
     shown = given_line.lines_in([section], max_tokens)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
+from common.caller import Caller
 from common.text.prompt_injection import find_injections
 from conversations.models import Message
 from mcp_server.server.tool_call import McpCall
@@ -33,11 +34,11 @@ def note_on(count: int) -> list[str]:
 
 def find_memories(call: McpCall, memories: Iterable[Memory]) -> set[uuid.UUID]:
     """Return the ids of memories of others that are unsafe."""
-    return {
-        memory.pk
-        for memory in memories
-        if is_unsafe(_text_of(memory)) and not is_own(memory, call.caller)
-    }
+    return {m.pk for m in memories if is_unsafe_memory(m, call.caller)}
+
+
+def is_unsafe_memory(memory: Memory, caller: Caller) -> bool:
+    return is_unsafe(_text_of(memory)) and not is_own(memory, caller)
 
 
 def find_rules(entries: Iterable[PlaybookEntry]) -> set[uuid.UUID]:
