@@ -103,15 +103,15 @@ def _checks(task: Task) -> TaskOutcome | None:
     Counts that the feedback names come after all calls.
     """
     reports = {each.call.index: each.counts for each in agent_checks.last_reports(task)}
-    verdicts = [_of_report(at, counts) for at, counts in reports.items()]
+    verdicts = [_report_verdict(at, counts) for at, counts in reports.items()]
     verdicts += [
-        _of_status(call)
+        _status_verdict(call)
         for call in agent_checks.last_verdicts(task)
         if call.index not in reports
     ]
     verdicts.sort(key=lambda verdict: verdict.at)
     if said := count_tests(task.feedback[-MAX_TEXT:]):
-        verdicts.append(_of_report(len(task.calls), said))
+        verdicts.append(_report_verdict(len(task.calls), said))
     if not verdicts and (broken := agent_checks.final_failure(task)):
         reason = f"the last call, {broken.index}, failed"
         verdicts.append(_Verdict(broken.index, "failure", "tool_status", reason))
@@ -124,11 +124,11 @@ def _checks(task: Task) -> TaskOutcome | None:
     return TaskOutcome(last.value, last.source, round(confidence, 2), last.reason)
 
 
-def _of_report(at: int, counts: Counts) -> _Verdict:
+def _report_verdict(at: int, counts: Counts) -> _Verdict:
     return _Verdict(at, _of_counts(counts), "tests", _count_reason(counts))
 
 
-def _of_status(call: ToolCall) -> _Verdict:
+def _status_verdict(call: ToolCall) -> _Verdict:
     value: OutcomeValue = "failure" if call.has_failed else "success"
     verb = "failed" if call.has_failed else "passed"
     reason = f"the last check, call {call.index}, {verb}"
