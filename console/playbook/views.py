@@ -25,6 +25,7 @@ from console.playbook.revision_forms import (
     revert_choices,
 )
 from console.project_page import ProjectPage
+from playbook.history.change_chains import VERSION_COLUMNS
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.reading import past_revisions, revision_diff
 from playbook.reading.revision_diff import EntryDifference
@@ -32,8 +33,6 @@ from playbook.review.revert import RevertResult
 
 ENTRY, DELTA = "playbook_playbookentry", "playbook_playbookdelta"
 RUN = "ace_acerun"
-# Columns that every change sets.
-VERSION_COLUMNS = {"version", "updated_at"}
 
 
 class RevisionPage(ProjectPage):

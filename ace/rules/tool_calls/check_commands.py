@@ -50,7 +50,6 @@ _NAMING = re.compile(
     r"|Dtest|Dit\.test|m|label|labels|tag-?name)"
 )
 _HOW = re.compile(r"-{1,2}(?:timeout|max-?time|parallel|jobs|workers)|-j|-n")
-_VARIABLE = re.compile(r"[A-Za-z_]\w{0,60}=")
 _DESCRIPTOR = re.compile(r"\d")  # of `2>&1`, which the parser leaves
 _IS_PATH = re.compile(
     r"(?:\.{1,2}|~|\$\w{1,40})?/|[\w.@-]{1,100}/|[\w-]{1,100}\.[a-z]{1,5}$"
@@ -90,7 +89,7 @@ def read(simple: SimpleCommand, folder: str = "") -> CheckCommand | None:
     if kind is None:
         return None
     start = [f"cd {_quote(folder)} &&"] if folder else []
-    start += [_quote(_hide(word)) for word in simple.prefix if _VARIABLE.match(word)]
+    start += [_quote(_hide(word)) for word in simple.assignments]
     text = " ".join([*start, *(_quote(_hide(word)) for word in _mask(words))])
     pattern = " ".join([*start, pattern_of(words)])
     return CheckCommand(kind, pattern, text) if len(text) <= MAX_COMMAND else None

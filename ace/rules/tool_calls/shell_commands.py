@@ -53,6 +53,11 @@ class SimpleCommand:
     def operands(self) -> tuple[str, ...]:
         return tuple(word for word in self.words[1:] if not word.startswith("-"))
 
+    @property
+    def assignments(self) -> tuple[str, ...]:
+        """The variables before the program, as `NAME=value`."""
+        return tuple(word for word in self.prefix if _ASSIGNMENT.match(word))
+
 
 def join(argv: Sequence[str]) -> str:
     """Join a list of arguments into a command line. `bash -lc X` becomes X."""
