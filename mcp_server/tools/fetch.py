@@ -132,13 +132,14 @@ def find(
         | unsafe_texts.find_rules(rules)
         | unsafe_texts.find_messages(messages)
     )
-    found = {
-        **{ids[row.pk]: (row.pk, describe_memory(call, row)) for row in memories},
-        **{rule_name(ids, row): (row.pk, describe_rule(call, row)) for row in rules},
-        **{ids[row.pk]: (row.pk, describe_message(call, row)) for row in messages},
+    names = {**ids, **{entry.pk: rule_name(ids, entry) for entry in rules}}
+    safe = {
+        **{m.pk: describe_memory(call, m) for m in memories if m.pk not in unsafe},
+        **{e.pk: describe_rule(call, e) for e in rules if e.pk not in unsafe},
+        **{m.pk: describe_message(call, m) for m in messages if m.pk not in unsafe},
     }
-    safe = {name: each for name, (pk, each) in found.items() if pk not in unsafe}
-    return safe, frozenset(found.keys() - safe.keys())
+    found = {names[pk]: document for pk, document in safe.items()}
+    return found, frozenset(names[pk] for pk in unsafe)
 
 
 def rule_name(ids: Mapping[uuid.UUID, str], entry: PlaybookEntry) -> str:
