@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from agents.learning import invocation_job
 from inference.language import attempts
 from tests.agents import scripted_endpoint
 from tests.conversations.conftest import session_api  # noqa: F401  a fixture
@@ -20,3 +21,16 @@ def model(settings, monkeypatch):
         settings.LANGUAGE_MODEL = "small"
         settings.LANGUAGE_TIMEOUT = 20
         yield endpoint
+
+
+@pytest.fixture
+def learn(run_jobs):
+    """Let a worker learn from a run; return what it wrote to the run."""
+
+    def act(run):
+        invocation_job.enqueue(run)
+        run_jobs()
+        run.refresh_from_db()
+        return run.learned
+
+    return act

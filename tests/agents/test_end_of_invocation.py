@@ -36,19 +36,6 @@ def talk(project, alice):
     return record.begin_conversation(project, "talk", "ulla", alice)
 
 
-@pytest.fixture
-def learn(run_jobs):
-    """Let a worker learn from a run; return what it wrote to the run."""
-
-    def act(run):
-        invocation_job.enqueue(run)
-        run_jobs()
-        run.refresh_from_db()
-        return run.learned
-
-    return act
-
-
 def options(project, **agents):
     project.settings = {**project.settings, "agents": agents}
     project.save()

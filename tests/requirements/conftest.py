@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.agents.conftest import learn as learn
 from tests.agents.conftest import model as model
 from tests.conversations.conftest import SessionApi
+from tests.memories.conftest import options as options
 
 
 @pytest.fixture
@@ -20,17 +22,6 @@ def on_row(alice_api):
         return getattr(alice_api, method)(f"/api/v1/{path}", body or None)
 
     return send
-
-
-@pytest.fixture
-def options(project):
-    """Set options of the project: `options(compaction={"enabled": True})`."""
-
-    def set_to(**sections):
-        project.settings = {**project.settings, **sections}
-        project.save(update_fields=["settings"])
-
-    return set_to
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import pytest
 
-from agents.learning import invocation_job
 from agents.learning.conversation_job import end_conversation
 from agents.steps import AgentStep
 from agents.tiers.fact_gate import check_fact
@@ -108,19 +107,6 @@ def test_the_agent_stores_a_fact_by_its_content_alone(project, alice):
         store.call({"fact_content": CRANE}, context)
 
     assert [one.content for one in Memory.objects.all()] == [CRANE]
-
-
-@pytest.fixture
-def learn(run_jobs):
-    """Let a worker learn from a run; return what it wrote to the run."""
-
-    def act(run):
-        invocation_job.enqueue(run)
-        run_jobs()
-        run.refresh_from_db()
-        return run.learned
-
-    return act
 
 
 @pytest.mark.xfail(
