@@ -115,8 +115,8 @@ def for_task(
 
     A small store is given whole unless `top_k` says how many memories are wanted.
     Entries come first, because they are shorter and were reviewed; with the project card,
-    its lines open the text. No line is cut, and no line repeats another one. This function records which entries and memories the agent was
-    given, for the agent's next finished task.
+    its lines open the text. No line is cut, and no line repeats another one. This function
+    records which entries and memories the agent was given, for the agent's next finished task.
     """
     caller.require(Role.VIEWER, project.pk)
     agent_id = exposures.resolve_agent(caller, agent_id)

@@ -155,7 +155,7 @@ def find_sources(text: str) -> frozenset[Source]:
     return frozenset(found)
 
 
-def of_argument(name: str, value: object) -> frozenset[Source]:
+def find_argument_sources(name: str, value: object) -> frozenset[Source]:
     """Find the sources in an argument of a tool, by the name and the value of the argument."""
     if not isinstance(value, str) or not value.strip():
         return frozenset()

@@ -182,7 +182,7 @@ def _fix(
     fix = failed_call.find(project, event, caller)
     if fix is None:
         return HookAnswer({})
-    section = Section("", [failed_call.to_line(fix)], failed_call.MAX_TOKENS)
+    section = Section("", [failed_call.write_line(fix)], failed_call.MAX_TOKENS)
     given = _give(
         caller, project, harness, event, [section], limit=failed_call.MAX_TOKENS
     )

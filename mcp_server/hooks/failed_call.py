@@ -55,7 +55,7 @@ def _names_gone_file(fix: KnownFix, event: HookEvent) -> bool:
     return bool(gone and gone & set(literals.find_paths(words)))
 
 
-def to_line(fix: KnownFix) -> GivenLine:
+def write_line(fix: KnownFix) -> GivenLine:
     return GivenLine(
         Push.PushKind.FIX,
         fix.cure.signature.digest,

@@ -25,7 +25,8 @@ class _Item:
     lead: str  # the row that introduces its list
     rows: list[str]
 
-    def to_line(self) -> RuleLine:
+    @property
+    def rule_line(self) -> RuleLine:
         label, first = ace_format.split_label(self.rows[0])
         text = "\n".join([first, *ace_format.dedent(self.rows[1:])])
         whole = f"{self.lead} {text}".strip()
@@ -73,5 +74,5 @@ def parse(text: str) -> ParsedPlaybook:
             reader.read(number + 1, row, is_code=number in code)
         else:
             reader.has_gap = True
-    lines = tuple(item.to_line() for item in reader.items)
+    lines = tuple(item.rule_line for item in reader.items)
     return ParsedPlaybook(lines, tuple(reader.unparsed))

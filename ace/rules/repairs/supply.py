@@ -12,7 +12,12 @@ from collections.abc import Iterator
 from ace.rules.repairs.call_repairs import Repair
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves
-from common.text.supply import Source, describe_change, find_sources, of_argument
+from common.text.supply import (
+    Source,
+    describe_change,
+    find_argument_sources,
+    find_sources,
+)
 
 _CODE = re.compile(r"`([^`\n]{1,300})`|\"([^\"\n]{1,300})\"")
 
@@ -49,7 +54,7 @@ def _sources(call: ToolCall) -> frozenset[Source]:
         return find_sources(call.command)
     leaves = argument_leaves.leaves(call.arguments)
     return frozenset().union(
-        *(of_argument(_key(path), value) for path, value in leaves.items())
+        *(find_argument_sources(_key(path), value) for path, value in leaves.items())
     )
 
 

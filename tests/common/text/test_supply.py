@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.text.supply import describe_change, describe_text, find_sources, of_argument
+from common.text.supply import (
+    describe_change,
+    describe_text,
+    find_argument_sources,
+    find_sources,
+)
 
 
 def change(before, after):
@@ -154,14 +159,14 @@ class TestArguments:
         ],
     )
     def test_they_are_sources_by_name_or_value(self, name, value):
-        assert of_argument(name, value)
+        assert find_argument_sources(name, value)
 
     @pytest.mark.parametrize(
         ("name", "value"),
         [("path", "src"), ("index", 3), ("host", "localhost"), ("image", "a.png")],
     )
     def test_others_are_not(self, name, value):
-        assert not of_argument(name, value)
+        assert not find_argument_sources(name, value)
 
 
 @given(st.text(max_size=300))
