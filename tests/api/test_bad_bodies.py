@@ -77,13 +77,13 @@ class TestSize:
         assert refused(raw(api, task(room + 1), TASKS), "too_large")["status"] == 413
         assert raw(api, task(room), TASKS).status_code == 200
 
-    def test_501_memories_in_a_batch(self, api, memory):
+    def test_501_memories_in_a_batch(self, api, memory, project):
         project_id = memory.pop("project_id")
         body = {"project_id": project_id, "memories": [memory] * 501}
         problem = refused(api.post(f"{MEMORIES}/batch", body), "invalid")
 
         assert "500" in problem["errors"]["memories"][0]
-        assert not Memory.objects.exists()
+        assert not Memory.objects.filter(project=project).exists()
 
     def test_501_tool_calls(self, api, project):
         call = {"tool_name": "shell", "arguments": {"command": "ls"}}
@@ -238,12 +238,12 @@ class TestForm:
             "\xff",
         ],
     )
-    def test_another_type_of_content(self, api, memory, kind):
+    def test_another_type_of_content(self, api, memory, project, kind):
         body = json.dumps(memory).encode()
         problem = refused(raw(api, body, kind=kind), "unsupported_media_type")
 
         assert "application/json" in problem["detail"]
-        assert not Memory.objects.exists()
+        assert not Memory.objects.filter(project=project).exists()
 
     @pytest.mark.parametrize(
         "length",
@@ -254,11 +254,11 @@ class TestForm:
         refused(raw(api, b"{}", path, CONTENT_LENGTH=length), "length_required")
 
     @pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb", "\x7f"])
-    def test_an_invalid_idempotency_key(self, api, memory, key):
+    def test_an_invalid_idempotency_key(self, api, memory, project, key):
         answer = api.post(MEMORIES, memory, headers={"Idempotency-Key": key})
 
         refused(answer, "invalid_idempotency_key")
-        assert not Memory.objects.exists()
+        assert not Memory.objects.filter(project=project).exists()
 
 
 BAD_TEXT = {"nul": "a\x00b", "surrogate": "a\ud800b", "reversed": "\udfff\ud800"}

@@ -239,13 +239,13 @@ class TestAnswer:
         assert api.patch(url, {"scope": {}}).json()["code"] == "immutable_field"
         assert "`goal`" in refused(api.patch(url, {"gaol": "x"}))["detail"]
 
-    def test_a_route_without_parameters_says_so(self, api, memory):
+    def test_a_route_without_parameters_says_so(self, api, memory, project):
         problem = refused(api.post(f"{MEMORIES}?wait=1", memory))
 
         assert problem["errors"] == {
             "wait": ["Unknown query parameter `wait`; this route has none."]
         }
-        assert not Memory.objects.exists()
+        assert not Memory.objects.filter(project=project).exists()
 
     def test_free_objects_are_free(self, api, named, memory):
         free = {"nonsense": {"deep": [{"more": 1}]}}
