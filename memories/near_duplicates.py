@@ -12,13 +12,10 @@ from django.db.models import Exists, OuterRef, Q
 from pgvector.django import CosineDistance
 
 from common.db import Statement
-from common.text import overlap as word_overlap
-from common.text import plain_text
-from common.text.contradiction import disagreement
-from common.text.contradiction.rule_opposition import find_opposition
-from common.text.overlap import WordOverlap
+from common.text import same_text
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
+from memories import searchable_text
 from memories.models import (
     EmbeddedMemory,
     Memory,
@@ -29,7 +26,7 @@ from projects.models import Project
 from search.near import Neighbours, find_neighbours, neighbours_statement
 from search.semantic import Scores
 
-# Several neighbours are needed: the nearest one may contradict the memory, while the next
+# Several neighbours are needed: the nearest one may correct the memory, while the next
 # one repeats the memory.
 MAX_NEIGHBOURS = 5
 
@@ -38,7 +35,7 @@ MAX_NEIGHBOURS = 5
 class Similarity:
     """A neighbour whose similarity is above the threshold.
 
-    `why_not_merged` describes the contradiction between the two memories, if they have one.
+    `why_not_merged` says what the two memories do not share, if they are not the same text.
     """
 
     memory: Memory
@@ -58,10 +55,9 @@ class Verdict:
 
 
 NO_VERDICT = Verdict(None)
-# Two long memories may be one if they share this much of their words; headings may differ.
+# Two long memories may be one if they share this much of their words: with one paragraph
+# moved, every chunk holds other words, and the vectors differ.
 MIN_SHARE = 0.85
-# Two reports of one goal have another result if they share less than this of their words.
-MIN_RESULT_SHARE = 0.7
 ANY_COSINE = -1.0
 # Two long texts are compared word by word if their chunks have this similarity on average.
 # Of 12 pairs that say the same in another form the least had 0.82, of 12 unrelated pairs the
@@ -159,9 +155,9 @@ def compare(
 ) -> Verdict:
     """Compare a memory with its nearest candidates (REQ-MEM-DEDUP-001).
 
-    Texts that say opposite things have similar vectors. A pair whose texts contradict each
-    other is therefore no duplicate. `rows` narrows the candidates. Pass `neighbours` of a
-    short text if they are already known.
+    Texts that say opposite things have similar vectors, so only a memory with the same
+    words is the original; the others become possible duplicates. `rows` narrows the
+    candidates. Pass `neighbours` of a short text if they are already known.
     """
     if not is_comparable(memory):
         return NO_VERDICT
@@ -248,12 +244,6 @@ def find_similar_long(
     return similar
 
 
-def _reason_by_words(memory: Memory, other: Memory, overlap: WordOverlap) -> str | None:
-    if statement := overlap.own_statement:
-        return f"statement: {statement}"
-    return _field_difference(memory, other) or _text_difference(*overlap.sides)
-
-
 def _compare_words(
     memory: Memory, other: Memory, *, is_near: bool
 ) -> Similarity | None:
@@ -261,11 +251,10 @@ def _compare_words(
 
     `is_near` says that each chunk of the memory has a chunk of the other within the threshold.
     """
-    overlap = word_overlap.compare(memory.text, other.text)
-    if overlap.share < MIN_SHARE and not is_near:
+    share = same_text.share_of_words(memory.text, other.text)
+    if share < MIN_SHARE and not is_near:
         return None
-    why = _reason_by_words(memory, other, overlap)
-    return Similarity(other, round(overlap.share, 4), why)
+    return similarity_of(memory, other, share)
 
 
 def find_similar(
@@ -328,31 +317,14 @@ def _first_duplicate(similar: Sequence[Similarity]) -> Similarity | None:
 
 
 def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarity:
-    """Check for a contradiction in a pair whose similarity is above the threshold."""
-    return Similarity(
-        memory=other,
-        similarity=round(similarity, 4),
-        why_not_merged=_field_difference(memory, other)
-        or _text_difference(memory.text, other.text),
-    )
-
-
-def _text_difference(one: str, other: str) -> str | None:
-    """Return what two similar texts disagree about, as facts or as rules."""
-    return disagreement.reason_to_keep_apart(one, other) or find_opposition(one, other)
-
-
-def _field_difference(memory: Memory, other: Memory) -> str | None:
-    """Return the field by which two memories of one text are not the same experience."""
-    for name in ("outcome", "user_id"):
-        sides = getattr(memory, name), getattr(other, name)
-        if plain_text.similarity_hash(sides[0]) != plain_text.similarity_hash(sides[1]):
-            return f"{name}: {sides[0] or 'none'} / {sides[1] or 'none'}"
-    goals = [plain_text.similarity_hash(each.goal) for each in (memory, other)]
-    shared = word_overlap.share_of_words(memory.result, other.result)
-    if memory.goal and goals[0] == goals[1] and shared < MIN_RESULT_SHARE:
-        return "result: another result under the same goal"
-    return None
+    """Return a pair whose similarity is above the threshold, with what keeps it apart."""
+    if memory.user_id != other.user_id:
+        why = f"user_id: {memory.user_id or 'none'} / {other.user_id or 'none'}"
+    else:
+        why = same_text.find_difference(
+            searchable_text.compared_text(memory), searchable_text.compared_text(other)
+        )
+    return Similarity(other, round(similarity, 4), why)
 
 
 def lock_unchanged(original: Memory) -> Memory | None:

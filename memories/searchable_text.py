@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from common.text import plain_text
+from common.text import same_text
 from search import tokenise
 
 
@@ -60,15 +60,24 @@ def whole_text(memory: HasTexts) -> str:
     return "\n".join(text for _, text in field_texts(memory))
 
 
-def similarity_hash(memory: HasTexts) -> str:
-    """Hash the whole text; memories with the same hash repeat each other.
+def compared_text(memory: HasTexts) -> str:
+    """Return the text that decides whether two memories repeat each other.
 
-    The names of the fields are hashed too, except where the content is the only text.
+    The goal is left out: the same text under another goal is the same text. The names of
+    the fields belong to it, except where the content is the only text.
     """
-    fields = field_texts(memory)
+    fields = [(name, text) for name, text in field_texts(memory) if name != "goal"]
     if [name for name, _ in fields] == ["content"]:
-        return plain_text.similarity_hash(memory.content)
-    return plain_text.similarity_hash("\n".join(f"{n}: {text}" for n, text in fields))
+        return memory.content
+    return "\n".join(f"{name}: {text}" for name, text in fields)
+
+
+def similarity_hash(memory: HasTexts) -> str:
+    """Hash the compared text; memories with the same hash repeat each other.
+
+    Case, spacing, the Unicode form and the mark at the end do not count.
+    """
+    return same_text.hash_text(compared_text(memory))
 
 
 def _strings(value: Any) -> Iterator[str]:

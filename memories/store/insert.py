@@ -9,7 +9,7 @@ from inference.embedding.vector import Vector
 from memories import near_duplicates
 from memories.models import Memory, MemoryChange
 from memories.near_duplicates import Verdict
-from memories.store import history, originals, vectors
+from memories.store import history, originals, repetition, vectors
 from memories.store.drafts import Draft
 from memories.store.receipt import Receipt
 
@@ -89,9 +89,11 @@ def _insert_duplicate(
     memory.duplicate_of = original
     memory.save(force_insert=True)
     history.record(caller, MemoryChange.Action.CREATE, memory, reason=reason)
-    return Receipt(
+    note = repetition.keep_additions(original, memory, caller)
+    receipt = Receipt(
         status="duplicate", memory=memory, duplicate_of=original, notes=draft.notes
     )
+    return receipt.with_notes(note)
 
 
 def _supersede_fact(old: Memory, new: Memory, caller: Caller) -> None:

@@ -17,7 +17,7 @@ from common import errors
 from common.caller import SYSTEM, Caller
 from memories.models import Memory, MemoryChange
 from memories.queries import CURRENT_COLUMNS
-from memories.store import files, history, vectors
+from memories.store import files, history, repetition, vectors
 
 
 def archive(memory: Memory, caller: Caller, *, reason: str) -> None:
@@ -99,7 +99,7 @@ def mark_duplicate(
 ) -> None:
     """Mark a memory and its own duplicates as duplicates of a locked original.
 
-    The original gets the file links of the memory.
+    The original gets the file links, tags, metadata and longer life of the memory.
     """
     before = history.snapshot(memory)
     copies = Memory.objects.filter(duplicate_of=memory).exclude(pk=original.pk)
@@ -111,6 +111,7 @@ def mark_duplicate(
     files.copy_links(memory, original)
     action = MemoryChange.Action.DUPLICATE_MARK
     history.record(caller, action, memory, before=before, reason=reason)
+    repetition.keep_additions(original, memory, caller)
 
 
 def _lock_unexpired(

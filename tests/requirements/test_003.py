@@ -179,11 +179,6 @@ def test_a_finished_task_comes_back_by_its_goal_and_in_other_words(
     assert [goal for goal, _, words in TASKS if goal not in ask(words)] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="issue 43: the same text with another goal",
-)
 @pytest.mark.parametrize("end", ["", "!"])
 def test_a_text_that_is_stored_with_another_goal_is_a_near_duplicate(api, end):
     text = "Retry the invoice export when the gateway answers 503"

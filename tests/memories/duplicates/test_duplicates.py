@@ -12,7 +12,6 @@ from access.tasks import housekeeping
 from audit.models import AuditEvent
 from common import errors
 from common.caller import Role
-from common.text.contradiction import disagreement
 from jobs.models import Job
 from memories import near_duplicates
 from memories.duplicates import decide
@@ -26,6 +25,8 @@ from search import near
 from tests.faults.test_purges_meanwhile import is_blocked
 
 TEXT = "the cache is cleared by the nightly job of the search service"
+# The same words, so that a vector alone finds it; the hashes differ.
+NEAR = "The cache is cleared, by the nightly job, of the search service."
 
 
 @pytest.fixture
@@ -50,28 +51,26 @@ class TestNearDuplicates:
     def test_a_near_copy_points_to_the_original(self, store):
         first = store()
 
-        # The fake embedder counts words: another order has the same vector.
-        again = store("by the nightly job of the search service the cache is cleared")
+        again = store(NEAR)
 
         assert again.status == "duplicate"
         assert again.duplicate_of == first.memory
 
-    def test_a_contradiction_is_a_possible_duplicate(self, store, monkeypatch):
-        monkeypatch.setattr(
-            disagreement, "reason_to_keep_apart", lambda a, b: "negation: only one"
-        )
+    def test_another_word_makes_a_possible_duplicate(self, store):
         first = store()
 
         again = store(TEXT + " search")
 
         assert again.status == "stored"
         assert again.possible_duplicates[0].memory == first.memory
-        assert PossibleDuplicate.objects.get().why_not_merged == "negation: only one"
+        assert (
+            PossibleDuplicate.objects.get().why_not_merged == "words: search / nothing"
+        )
 
     def test_the_original_may_be_of_the_same_batch(self, store_all):
         first, again, other = store_all(
             TEXT,
-            "by the nightly job of the search service the cache is cleared",
+            NEAR,
             "zebras have stripes",
         )
 
@@ -80,13 +79,7 @@ class TestNearDuplicates:
         assert first.duplicate_of == again.memory or again.duplicate_of == first.memory
         assert other.status == "stored"
 
-    def test_a_possible_duplicate_within_a_batch_is_reported(
-        self, store_all, monkeypatch
-    ):
-        monkeypatch.setattr(
-            disagreement, "reason_to_keep_apart", lambda a, b: "negation: only one"
-        )
-
+    def test_a_possible_duplicate_within_a_batch_is_reported(self, store_all):
         first, again = store_all(TEXT, TEXT + " search")
 
         assert (first.status, again.status) == ("stored", "stored")
@@ -105,14 +98,12 @@ class TestNearDuplicates:
 
         _, again = store_all(text.replace("hammer island", "ladder magnet"), text)
 
-        assert again.duplicate_of == nearest.memory
+        assert again.possible_duplicates[0].memory == nearest.memory
 
     def test_one_query_finds_the_neighbours_of_a_batch(self, store, store_all):
         store()
         with CaptureQueriesContext(connection) as asked:
-            receipts = store_all(
-                f"{TEXT} search", "zebras have stripes", "it rained in May"
-            )
+            receipts = store_all(NEAR, "zebras have stripes", "it rained in May")
 
         assert [each.status for each in receipts] == ["duplicate", "stored", "stored"]
         assert sum("WITH ORDINALITY AS asked" in each["sql"] for each in asked) == 1
@@ -132,7 +123,7 @@ class TestNearDuplicates:
             return hold(original)
 
         monkeypatch.setattr(near_duplicates, "lock_unchanged", after_a_change)
-        again = store("by the nightly job of the search service the cache is cleared")
+        again = store(NEAR)
 
         assert (again.status, again.memory.is_duplicate) == ("stored", False)
 
@@ -264,7 +255,7 @@ class TestNearDuplicates:
         project.save()
         store()
 
-        reordered = "by the nightly job of the search service the cache is cleared"
+        reordered = NEAR
         assert store(reordered).status == "stored"
 
     def test_a_duplicate_leaves_its_files_with_the_original(self, store):
@@ -309,9 +300,8 @@ class TestDecide:
         assert answer.status_code == 403
 
     def test_merging_a_possible_duplicate_marks_the_newer(
-        self, store, monkeypatch, alice_api, project
+        self, store, alice_api, project
     ):
-        monkeypatch.setattr(disagreement, "reason_to_keep_apart", lambda a, b: "x: y")
         first, newer = store(), store(TEXT + " search")
         query = {"project_id": str(project.pk)}
         pair = alice_api.get("/api/v1/possible-duplicates", query).json()["results"][0]
@@ -333,9 +323,8 @@ class TestDecide:
         ("verdict", "told"), [("merge", "merged"), ("keep", "kept_both")]
     )
     def test_either_verdict_is_in_the_audit_record(
-        self, store, monkeypatch, project, alice_api, verdict, told
+        self, store, project, alice_api, verdict, told
     ):
-        monkeypatch.setattr(disagreement, "reason_to_keep_apart", lambda a, b: "x: y")
         store(), store(TEXT + " search")
         pair = PossibleDuplicate.objects.get()
 
@@ -347,9 +336,8 @@ class TestDecide:
         assert (event.project_id, event.key_id) == (project.pk, alice_api.key.pk)
 
     def test_a_private_one_is_not_merged_into_a_sensitive_one(
-        self, store, monkeypatch, alice_api, alice
+        self, store, alice_api, alice
     ):
-        monkeypatch.setattr(disagreement, "reason_to_keep_apart", lambda a, b: "x: y")
         first, _ = store().memory, store(TEXT + " search")
         update.update_memory(first, {"sensitivity": "sensitive"}, alice, None)
         pair = PossibleDuplicate.objects.get()
@@ -414,7 +402,7 @@ class TestConcurrency:
         def write_another():
             try:
                 return store(
-                    "by the nightly job of the search service the cache is cleared",
+                    NEAR,
                     files=(FileRef("a.py"),),
                 )
             finally:
@@ -490,8 +478,8 @@ class TestScan:
         project.settings = {"dedup": {"enabled": False}}
         project.save()
         first = store(TEXT).memory
-        store("by the nightly job of the search service the cache is cleared")
-        store(TEXT + ".")
+        store(NEAR)
+        store(NEAR.replace("job,", "job"))
         return first
 
     def scan(self, api, project, run_jobs, *, apply):

@@ -107,8 +107,10 @@ class TestWriting:
 
 class TestEmbedding:
     def test_the_earliest_of_a_batch_is_the_original(self, write, run_jobs):
-        # The fake embedder counts words: another order has the same vector.
-        alike = ("the nightly job clears the cache", "the cache the nightly job clears")
+        alike = (
+            "the nightly job clears the cache",
+            "The nightly job, clears the cache",
+        )
         receipts = write([*lines(20), *({"content": text} for text in alike)])
 
         run_jobs()

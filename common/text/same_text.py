@@ -1,0 +1,182 @@
+# ruff: noqa: RUF001 (the marks of other scripts are meant)
+"""Decide whether two texts say the same in the same words, in any language.
+
+Texts that say opposite things can have similar vectors, and only a person or a language
+model knows which difference matters. So every word counts, in its order, but for articles
+and politeness of a language that is known here. Punctuation between sentences, line breaks
+and case do not count; numbers, names, marks on letters and what stands in quotes do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from common.text.normalise import normalise
+from common.text.visible import drop_invisible
+
+# Articles may be exchanged where they have no gender or number: German `die Server` is
+# the plural of `der Server`.
+PLAIN_ARTICLES = "en"
+
+_QUOTE = re.compile(
+    r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“\n]{1,300}“|«[^»\n]{1,300}»"
+)
+# Marks that end or part sentences in scripts whose words have no space between them.
+_WIDE_MARK = re.compile("[。、，；：？！「」『』（）【】《》।؟،؛]")
+_BULLET = re.compile(r"^[ \t]*(?:[-*+•–—]|#{1,6})[ \t]+", re.MULTILINE)
+_COUNTS = ("a few", "a little")  # few and little are less than these
+_OPENING = "([{'‘"
+_CLOSING = ")]}'’"
+_END = ".,;:…"
+_LOUD_END = "!?"
+_MARKS_AT_END = ".!?…。！？।؟ "
+_DASHES = frozenset("–—")
+_JOINT = "\x00"  # stands for a space inside a quote
+# Raised, lowered and circled digits and fractions are numbers of their own: 10² is not 102.
+_OWN_NUMBER = re.compile("([²³¹¼-¾⁰-₉⅐-↏①-⓿❶-➓])")
+
+
+def _read_table() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
+    """Read a line of each language: `code: empty words | words that tell the language`."""
+    text = (Path(__file__).parent / "empty_words.txt").read_text(encoding="utf-8")
+    table = {}
+    for line in text.splitlines():
+        code, _, words = line.partition(": ")
+        empty, _, telling = words.partition(" | ")
+        table[code] = frozenset(empty.split()), frozenset(telling.split())
+    return table
+
+
+_LANGUAGES = _read_table()
+
+
+@dataclass(frozen=True)
+class TextWord:
+    """A word as it is compared; `may_be_empty` says that it may be an article.
+
+    A capital letter inside a sentence makes a name (`plan A`), and an article has a word
+    after it (German `schalte die Pumpe ein`).
+    """
+
+    text: str
+    may_be_empty: bool = False
+
+
+def fold_form(text: str) -> str:
+    """Return a text without invisible characters, in one Unicode form."""
+    if text.isascii():
+        return drop_invisible(text)
+    parts = _OWN_NUMBER.split(drop_invisible(text))
+    parts[::2] = map(normalise, parts[::2])
+    return "".join(parts)
+
+
+def read_words(text: str) -> list[TextWord]:
+    """Return the words of a text in their order; quoted words are one word."""
+    plain = fold_form(_BULLET.sub("", _WIDE_MARK.sub(" ", text)))
+    chunks = _QUOTE.sub(_join_quote, plain).split()
+    words: list[TextWord] = []
+    starts = True
+    for chunk, following in zip_longest(chunks, chunks[1:], fillvalue=""):
+        word, ends = _strip_marks(chunk, following)
+        if word:
+            is_article = (word.islower() or starts) and not ends
+            is_count = f"{word} {following}".lower().startswith(_COUNTS)
+            words.append(TextWord(word.lower(), is_article and not is_count))
+            starts = ends
+    if words:
+        words[-1] = TextWord(words[-1].text)
+    return words
+
+
+def _join_quote(match: re.Match[str]) -> str:
+    return _JOINT + _JOINT.join(match[0][1:-1].split()) + _JOINT
+
+
+def _strip_marks(chunk: str, following: str) -> tuple[str, bool]:
+    """Return a word without the marks around it, and whether a part of a sentence ends."""
+    word = chunk.lstrip(_OPENING).replace("’", "'")
+    bare = word.rstrip(_END + _CLOSING)
+    if not following[:1].islower():  # `save!` inside a sentence is a name
+        bare = bare.rstrip(_LOUD_END + _END + _CLOSING)
+    if not bare.strip("".join(_DASHES)):
+        bare = ""
+    return bare, bare != word
+
+
+def hash_text(text: str) -> str:
+    """Hash a text without its case, spacing, Unicode form and the marks at its end."""
+    folded = " ".join(fold_form(text).lower().split()).rstrip(_MARKS_AT_END)
+    return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts have the same words in the same order, but for empty words."""
+    return find_difference(one, other) is None
+
+
+def find_difference(one: str, other: str) -> str | None:
+    """Return what two texts do not share, or None if they say the same.
+
+    The form is `words: left / right`, or `order: …` if only the order differs.
+    """
+    left, right = read_words(one), read_words(other)
+    if _are_equal(left, right):
+        return None
+    counts = [Counter(word.text for word in side) for side in (left, right)]
+    sides = [_quote_first(counts[0] - counts[1]), _quote_first(counts[1] - counts[0])]
+    if not any(sides):
+        return "order: the same words stand in another order"
+    return f"words: {sides[0] or 'nothing'} / {sides[1] or 'nothing'}"
+
+
+def _quote_first(words: Counter[str]) -> str:
+    return ", ".join(word.replace(_JOINT, " ").strip()[:60] for word in [*words][:3])
+
+
+def _are_equal(left: list[TextWord], right: list[TextWord]) -> bool:
+    if [word.text for word in left] == [word.text for word in right]:
+        return True
+    code = _find_language(left, right)
+    empty = _LANGUAGES[code][0] if code else frozenset[str]()
+    i = j = 0
+    while i < len(left) and j < len(right):
+        skips_left, skips_right = left[i], right[j]
+        if skips_left.text == skips_right.text:
+            i, j = i + 1, j + 1
+            continue
+        is_left = skips_left.may_be_empty and skips_left.text in empty
+        is_right = skips_right.may_be_empty and skips_right.text in empty
+        if not (is_left or is_right):
+            return False
+        if is_left and is_right and code != PLAIN_ARTICLES:
+            return False
+        i, j = i + is_left, j + is_right
+    return i == len(left) and j == len(right)
+
+
+def _find_language(left: list[TextWord], right: list[TextWord]) -> str:
+    """Return the language of two texts by the words that both have, or "".
+
+    A word that only one of them has tells nothing: `die` is an article or a verb.
+    """
+    shared = {word.text for word in left} & {word.text for word in right}
+    found = {
+        code: len(shared & (empty | telling))
+        for code, (empty, telling) in _LANGUAGES.items()
+    }
+    best = max(found.values())
+    codes = [code for code, count in found.items() if count == best]
+    return codes[0] if best and len(codes) == 1 else ""
+
+
+def share_of_words(left: str, right: str) -> float:
+    """Return how many of the words of two texts are in both, from 0 to 1, in any order."""
+    a, b = (Counter(word.text for word in read_words(text)) for text in (left, right))
+    total = a.total() + b.total()
+    return 2 * (a & b).total() / total if total else 1.0

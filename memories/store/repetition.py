@@ -1,0 +1,63 @@
+"""Give an original what a repetition of it adds, so that a duplicate hides nothing.
+
+Agent, source, confidence and provenance of both rows stay as they were written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from common.caller import Caller
+from memories.models import Memory, MemoryChange
+from memories.store import history, search_columns
+from projects import search_language
+
+
+def keep_additions(original: Memory, copy: Memory, caller: Caller) -> str:
+    """Add the tags, metadata keys and longer life of a duplicate to its locked original.
+
+    Return what was added, in words, or "".
+    """
+    added = _find_additions(original, copy)
+    if not added:
+        return ""
+    before = history.snapshot(original)
+    for name, value in added.items():
+        setattr(original, name, value)
+    if "tags" in added:
+        language = search_language.pin_language(original.project_id)
+        search_columns.fill(original, language)
+    if original._state.adding:  # a new fact, which its writer inserts next
+        return ""
+    original.version += 1
+    names = [*added, "version", "updated_at", "content_tsv"]
+    original.save(update_fields=names if "tags" in added else names[:-1])
+    words = ", ".join(LABELS[name] for name in added)
+    note = f"a repetition ({copy.pk}) added {words}"
+    action = MemoryChange.Action.UPDATE
+    history.record(caller, action, original, before=before, reason=note)
+    return f"The original got the {words} of this repetition."
+
+
+LABELS = {"tags": "tags", "metadata": "metadata", "expires_at": "longer life"}
+
+
+def _find_additions(original: Memory, copy: Memory) -> dict[str, Any]:
+    """Return the columns of the original that change, with their new values."""
+    tags = list(dict.fromkeys([*original.tags, *copy.tags]))
+    metadata = {**copy.metadata, **original.metadata}
+    added: dict[str, Any] = {}
+    if tags != list(original.tags):
+        added["tags"] = tags
+    if metadata != original.metadata:
+        added["metadata"] = metadata
+    if original.expires_at and _lasts_longer(copy, original):
+        added["expires_at"] = copy.expires_at
+    return added
+
+
+def _lasts_longer(copy: Memory, original: Memory) -> bool:
+    if copy.expires_at is None:
+        return True
+    assert original.expires_at
+    return copy.expires_at > original.expires_at
