@@ -37,7 +37,6 @@ PAGES = {
     "project": "admin:projects_project_change",
     "key": "admin:access_apikey_change",
     "account": "admin:auth_user_change",
-    "playbook_conflict": "console:inbox_conflict",
     "session": "console:session",
     "agent_run": "console:agent_run",
 }

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.weeks import Week
-from playbook.models import Conflict, PlaybookDelta
+from playbook.models import PlaybookDelta
 from projects.models import Project
 
 
@@ -32,8 +32,8 @@ def inbox_list(project: Project, tab: str = "pending") -> str:
     )
 
 
-def inbox_page(name: str, row: PlaybookDelta | Conflict) -> str:
-    """Return the URL of the page `inbox_card` or `inbox_conflict` of a row."""
+def inbox_page(name: str, row: PlaybookDelta) -> str:
+    """Return the URL of a page of the inbox about a proposal."""
     page = reverse(f"console:{name}", args=[row.pk])
     return f"{page}?{urlencode({'project': row.project_id})}"
 

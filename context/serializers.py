@@ -132,11 +132,6 @@ class RelevantMemoryOut(serializers.Serializer[Any]):
     snippet_field = serializers.CharField(source="hit.snippet_field")
     reason = serializers.CharField()
     line = serializers.CharField(source="line.text", help_text="Its line of `text`.")
-    contradicts = serializers.ListField(
-        child=serializers.CharField(),
-        source="line.contradicts",
-        help_text="Ids of memories that say otherwise.",
-    )
 
 
 class RelevantRuleOut(serializers.Serializer[Any]):

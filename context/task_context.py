@@ -212,18 +212,13 @@ def _rules_with_room(
 def choose_memories(
     hits: Iterable[search.MemoryHit], rules: Sequence[RelevantRule], *, limit: int
 ) -> list[RelevantMemory]:
-    """Return the hits that say something new, each with its line.
-
-    A memory beyond the limit is compared with the others, so that of two memories that
-    disagree none is given without a mark.
-    """
+    """Return the hits that say something new, each with its line."""
     by_id = {hit.memory.pk: hit for hit in hits}
     memories = (hit.memory for hit in by_id.values())
     lines = memory_lines.build(memories, task_rules.texts_of(rules))
-    marked = memory_lines.mark_contradictions(lines)
     return [
         RelevantMemory(hit, describe_lanes(hit), line)
-        for line in marked[:limit]
+        for line in lines[:limit]
         if (hit := by_id[line.memory.pk])
     ]
 
@@ -274,7 +269,7 @@ def _rule_line(rule: RelevantRule) -> CandidateLine[Item]:
     entry = rule.entry
     mark = freshness.doubt_note(
         entry.content,
-        is_contested=entry_list.is_contested(entry),
+        is_contested=freshness.is_in_doubt(entry),
         files=freshness.changed_files(entry),
     )
     votes = f"helpful={entry.helpful} harmful={entry.harmful}"

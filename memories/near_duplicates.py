@@ -319,7 +319,9 @@ def _first_duplicate(similar: Sequence[Similarity]) -> Similarity | None:
 def similarity_of(memory: Memory, other: Memory, similarity: float) -> Similarity:
     """Return a pair whose similarity is above the threshold, with what keeps it apart."""
     if memory.user_id != other.user_id:
-        why = f"user_id: {memory.user_id or 'none'} / {other.user_id or 'none'}"
+        why: str | None = (
+            f"user_id: {memory.user_id or 'none'} / {other.user_id or 'none'}"
+        )
     else:
         why = same_text.find_difference(
             searchable_text.compared_text(memory), searchable_text.compared_text(other)

@@ -75,7 +75,7 @@ def compared_text(memory: HasTexts) -> str:
 def similarity_hash(memory: HasTexts) -> str:
     """Hash the compared text; memories with the same hash repeat each other.
 
-    Case, spacing, the Unicode form and the mark at the end do not count.
+    Case, spacing, punctuation and the Unicode form do not count.
     """
     return same_text.hash_text(compared_text(memory))
 

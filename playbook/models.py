@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import uuid
-from datetime import datetime
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -20,7 +18,6 @@ from playbook.queries import (
     REFUSED_ONCE,
     RISK_RANK,
     UNDECIDED,
-    ConflictQuerySet,
     DeltaQuerySet,
     EntryQuerySet,
     PlaybookChangeQuerySet,
@@ -29,9 +26,6 @@ from playbook.queries import (
 from playbook.rule_text import entry_line
 from projects.models import Project
 from search.columns import TermsField, lexeme_gin_index, terms_of
-
-# Key in the payload of a curator's own change that waits because of a contradiction.
-HELD = "held"
 
 
 class Playbook(models.Model):
@@ -157,15 +151,6 @@ class PlaybookEntry(models.Model):
 
     def __str__(self) -> str:
         return f"[{self.label}] {visible_line(self.content[:80])}"
-
-    @property
-    def is_contested(self) -> bool:
-        """Whether votes or an open conflict speak against the entry."""
-        return (
-            self.is_doubted
-            or self.conflicts_as_left.filter(state="open").exists()
-            or self.conflicts_as_right.filter(state="open").exists()
-        )
 
     @property
     def is_doubted(self) -> bool:
@@ -479,11 +464,6 @@ class PlaybookDelta(models.Model):
         """Whether the entry is in doubt as long as the delta waits."""
         return "doubt" in self.payload
 
-    @property
-    def is_held(self) -> bool:
-        """Whether a curator's own change waits only because it contradicts an entry."""
-        return HELD in self.payload
-
 
 class DeltaVector(StoredVector, models.Model):
     """The vector of a waiting or rejected lesson, by which paraphrases are recognized."""
@@ -581,93 +561,6 @@ class PlaybookChange(models.Model):
     @property
     def delta(self) -> dict[str, Any]:
         return {"before": self.before, "after": self.after}
-
-
-class Conflict(models.Model):
-    """Two rules that cannot both hold.
-
-    One of the two may be a proposed rule.
-    """
-
-    class ConflictStage(models.TextChoices):
-        OPEN = "open"
-        SUPERSEDED = "superseded"
-        SPLIT = "split"
-        REJECTED = "rejected"
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT)
-    left = models.ForeignKey(
-        PlaybookEntry,
-        on_delete=models.CASCADE,
-        related_name="conflicts_as_left",
-        db_index=False,
-    )
-    right = models.ForeignKey(
-        PlaybookEntry,
-        null=True,
-        blank=True,
-        on_delete=models.CASCADE,
-        related_name="conflicts_as_right",
-    )
-    delta = models.ForeignKey(
-        PlaybookDelta,
-        null=True,
-        blank=True,
-        on_delete=models.CASCADE,
-        related_name="conflicts",
-    )
-    reason = models.CharField(max_length=500)
-    state = models.CharField(
-        max_length=16, choices=ConflictStage, default=ConflictStage.OPEN
-    )
-    # The deltas that carried out the decision. If they are undone, the conflict is
-    # reopened.
-    decided_with = ArrayField(models.UUIDField(), default=list, blank=True)
-    note = models.CharField(max_length=1000, blank=True)
-    decided_by = models.CharField(max_length=200, blank=True)
-    decided_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    objects = ConflictQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["left", "right", "delta"],
-                nulls_distinct=False,
-                name="conflict_once",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(
-                    state__in=["open", "superseded", "split", "rejected"]
-                ),
-                name="conflict_state_known",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.reason
-
-    @property
-    def decision(self) -> dict[str, Any]:
-        """Return the decision as JSON, from which `decide_again` restores the decision."""
-        return {
-            "state": self.state,
-            "note": self.note,
-            "decided_by": self.decided_by,
-            "decided_at": self.decided_at.isoformat() if self.decided_at else None,
-            "decided_with": [str(pk) for pk in self.decided_with],
-        }
-
-    def decide_again(self, decision: dict[str, Any]) -> None:
-        decided_at = decision["decided_at"]
-        self.state, self.note = decision["state"], decision["note"]
-        self.decided_by = decision["decided_by"]
-        self.decided_at = datetime.fromisoformat(decided_at) if decided_at else None
-        self.decided_with = [uuid.UUID(pk) for pk in decision["decided_with"]]
-        self.save(update_fields=list(decision))
 
 
 class Exposure(models.Model):

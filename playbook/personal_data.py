@@ -28,13 +28,11 @@ from common.erasure.redaction import (
     redact_name,
 )
 from common.erasure.scope import ErasureScope
-from playbook.conflicts import conflict_lifecycle
 from playbook.entries import entry_index
 from playbook.history import votes
 from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.models import (
     Anchor,
-    Conflict,
     DeltaVector,
     EntryVector,
     Exposure,
@@ -95,14 +93,6 @@ def _reasons(erasure: ErasureScope) -> QuerySet[PlaybookChange]:
     )
 
 
-def _conflicts(erasure: ErasureScope) -> QuerySet[Conflict]:
-    return Conflict.objects.filter(
-        Q(left__in=erasure.ids_of("entry"))
-        | Q(right__in=erasure.ids_of("entry"))
-        | Q(delta__in=erasure.ids_of("delta"))
-    )
-
-
 @register
 class PlaybookErasure(ErasureHandler):
     erasable = (
@@ -140,7 +130,6 @@ class PlaybookErasure(ErasureHandler):
             {"before": CHANGE_COLUMNS, "after": CHANGE_COLUMNS},
         ),
         ErasableColumns(PlaybookChange, _reasons, {"reason": redact_name}),
-        ErasableColumns(Conflict, _conflicts, {"reason": redact, "note": redact}),
     )
     no_text = {
         PlaybookEntry: {
@@ -164,7 +153,6 @@ class PlaybookErasure(ErasureHandler):
             **dict.fromkeys(("actor", "agent_id"), AUTHOR_NAME),
             **dict.fromkeys(("action", "entry_label", "request_id"), SERVICE_VALUE),
         },
-        Conflict: {"decided_by": AUTHOR_NAME, "decided_with": SERVICE_VALUE},
         Exposure: {"agent_id": AUTHOR_NAME, "request_id": SERVICE_VALUE},
         Playbook: {},
         Support: {},
@@ -273,14 +261,12 @@ def _retire(
     for entry in rows.exclude(status=PlaybookEntry.EntryStatus.DELETED):
         deleted = {"status": PlaybookEntry.EntryStatus.DELETED}
         revision.change(entry, "delete", deleted)
-    conflict_lifecycle.update_conflicts(revision.close(), caller)
+    revision.close()
 
 
 def _withdraw(delta_ids: Iterable[uuid.UUID], caller: Caller) -> None:
     """Reject waiting proposals whose text is erased."""
     waiting = PlaybookDelta.objects.filter(pk__in=delta_ids).pending()
-    for delta in waiting.order_by("pk"):
-        conflict_lifecycle.close_for_rejection(delta, caller)
     waiting.update(status=Status.REJECTED, review_note="Its source was purged.")
 
 

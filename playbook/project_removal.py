@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 from jobs.runner import JobRun
 from playbook.entries.entry_index import CORPUS
 from playbook.models import (
-    Conflict,
     Exposure,
     Playbook,
     PlaybookChange,
@@ -36,7 +35,6 @@ def _rows(project_id: uuid.UUID) -> Iterable[QuerySet[Any]]:
     The order ensures that no remaining row refers to a deleted row.
     """
     entries = PlaybookEntry.objects.filter(project_id=project_id)
-    yield Conflict.objects.filter(project_id=project_id)
     yield Exposure.objects.filter(project_id=project_id)
     yield PlaybookDelta.objects.filter(project_id=project_id)
     yield PlaybookChange.objects.filter(project_id=project_id)

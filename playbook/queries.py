@@ -33,10 +33,6 @@ STATES_LESSON = ["add", "update", "merge", "vote"]
 UNDECIDED = models.Q(status__in=WAITING_STATUSES)
 # Sources of feedback other than the agent itself.
 TRUSTED_SOURCES = ["test", "environment", "human"]
-# Conflicts between rules that are in the playbook, and conflicts with a proposal that rests
-# on more than an agent's own word.
-IN_PLAYBOOK = models.Q(delta=None) | ~models.Q(delta__status__in=WAITING_STATUSES)
-FROM_TRUSTED_SOURCE = models.Q(delta__payload__feedback_source__in=TRUSTED_SOURCES)
 # A proposal that puts an entry in doubt, by evidence of a key that may attest.
 CASTS_DOUBT = models.Q(payload__has_key="doubt")
 # Rejections without those that only repeat an earlier rejection. The earlier one counts
@@ -142,46 +138,6 @@ class DeltaQuerySet(MemoryScopedQuerySet[Any]):
         """Select the entry and the project without the columns that only search reads."""
         search_columns = search_columns_of("entry")
         return self.select_related("project", "entry").defer(*search_columns)
-
-
-class ConflictQuerySet(MemoryScopedQuerySet[Any]):
-    memory_field = "delta__memory_id"
-
-    def unresolved(self) -> Self:
-        return self.filter(state="open")
-
-    def marking_entries(self) -> Self:
-        """Open conflicts whose entries agents get with the mark `contested`.
-
-        A proposal that waits on an agent's own word marks nothing: a single key could
-        otherwise put every rule in doubt. A repair of a key that may attest does.
-        """
-        casts_doubt = models.Q(delta__payload__has_key="doubt")
-        return self.unresolved().filter(IN_PLAYBOOK | FROM_TRUSTED_SOURCE | casts_doubt)
-
-    def hiding_entry(self, entry: Any) -> Self:
-        """Open conflicts that keep an entry from agents until a person decides.
-
-        A waiting proposal hides only the older side of the conflict. The older side is
-        hidden only if the proposal's feedback comes from a trusted source, if the
-        proposal is not in quarantine, and if no person wrote or locked the older side.
-        Without these limits, anybody who may propose could hide a rule.
-        """
-        is_own = models.Q(left__locked=True) | models.Q(left__author_kind="human")
-        has_trusted_source = (
-            FROM_TRUSTED_SOURCE & ~models.Q(delta__risk="quarantine") & ~is_own
-        )
-        is_older = models.Q(left=entry) & (IN_PLAYBOOK | has_trusted_source)
-        is_newer = models.Q(right=entry) & IN_PLAYBOOK
-        return self.unresolved().filter(is_older | is_newer)
-
-    def of_pair(self, entry: Any, delta: Any) -> Self:
-        """Conflicts between an entry and the entry or the waiting text of a delta."""
-        same = models.Q(left=entry, delta__similarity_hash=delta.similarity_hash)
-        if delta.status in delta.IN_FORCE and delta.entry_id:
-            same |= models.Q(left=entry, right=delta.entry_id)
-            same |= models.Q(left=delta.entry_id, right=entry)
-        return self.filter(same)
 
 
 class PlaybookChangeQuerySet(ProjectScopedQuerySet[Any]):

@@ -9,7 +9,6 @@ from celery import shared_task
 
 from jobs.models import Heartbeat
 from playbook import delta_vectors, project_removal
-from playbook.conflicts import active_conflicts
 from playbook.entries import entry_index, entry_vectors
 from playbook.learning import deduplicate
 from playbook.models import PlaybookEntry
@@ -18,7 +17,6 @@ from projects.models import Project
 from search import statistics
 
 __all__ = [
-    "active_conflicts",
     "deduplicate",
     "delta_vectors",
     "entry_vectors",

@@ -3,7 +3,6 @@ from __future__ import annotations
 from django.urls import path
 
 from playbook.views import (
-    conflicts,
     decisions,
     deltas,
     entries,
@@ -26,20 +25,6 @@ urlpatterns = [
         "playbook/entries/<uuid:entry_id>/history", history.EntryHistoryView.as_view()
     ),
     path("playbook/entries/<uuid:entry_id>/verify", entries.VerifyEntryView.as_view()),
-    path("playbook/conflicts", conflicts.ConflictsView.as_view()),
-    path("playbook/conflicts/<uuid:conflict_id>", conflicts.ConflictView.as_view()),
-    path(
-        "playbook/conflicts/<uuid:conflict_id>/supersede",
-        conflicts.SupersedeConflictView.as_view(),
-    ),
-    path(
-        "playbook/conflicts/<uuid:conflict_id>/split",
-        conflicts.SplitConflictView.as_view(),
-    ),
-    path(
-        "playbook/conflicts/<uuid:conflict_id>/reject",
-        conflicts.RejectConflictView.as_view(),
-    ),
     path("playbook/deltas", deltas.DeltasView.as_view()),
     path("playbook/deltas/bulk", deltas.BulkDeltasView.as_view()),
     path("playbook/deltas/<uuid:delta_id>", deltas.DeltaView.as_view()),

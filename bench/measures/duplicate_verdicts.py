@@ -45,8 +45,7 @@ def merges_rules(scored: ScoredPair) -> bool:
     """Whether the curator merges two rules into one entry."""
     entry = PlaybookEntry(content=scored.pair.a)
     near = neighbours.Neighbour(entry, scored.cosine)
-    verdict = matches.compare(scored.pair.b, near).verdict
-    return verdict in ("same", "wider", "both")
+    return matches.compare(scored.pair.b, near).verdict == "same"
 
 
 # The thresholds to measure. A project sets its own threshold for memories, which is

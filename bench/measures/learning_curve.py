@@ -226,7 +226,7 @@ def _fate(entry: PlaybookEntry) -> str:
     """
     if not entry.is_live:
         return str(entry.status)
-    if entry.is_contested:
+    if entry.is_doubted:
         return "contested"
     return "trusted" if entry.helpful else "never followed"
 

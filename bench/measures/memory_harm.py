@@ -29,16 +29,6 @@ STORED_HASH = "1" * 64  # of the files that memories link to
 MIN_WORDS = 6  # of a goal; a shorter one, such as "yes", asks nothing
 MAX_GOAL, MAX_RESULT = 400, 600  # characters of a memory
 # What two memories of one task say, in pairs that cannot both hold.
-OPPOSED = (
-    ("always run the migration first", "never run the migration first"),
-    ("the port is 8080", "the port is 9090"),
-    ("enable the cache", "disable the cache"),
-    ("it retries 3 times", "it retries 5 times"),
-    ("the token must be signed", "the token must not be signed"),
-    ("do it before the build", "do it after the build"),
-    ("the endpoint supports paging", "the endpoint does not support paging"),
-    ("use the staging database", "do not use the staging database"),
-)
 
 
 @dataclass(frozen=True)
@@ -80,7 +70,6 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
             by_source["airline-tasks"],
         ),
         "superseded or stale": (_store_superseded, by_source["sessions"], ()),
-        "contradicting": (_store_contradictions, by_source["sessions"], ()),
         "neighbouring topic": (
             _store_others,
             by_source["coding-with-feedback"][:TASKS],
@@ -147,19 +136,6 @@ def _store_superseded(
         files.sync(project, dict.fromkeys(paths, digest), SYSTEM)
     for one, old, new in pairs:
         yield HarmCheck(one.goal, {str(old.pk): "", str(new.pk): "unconfirmed since"})
-
-
-def _store_contradictions(
-    project: Project, asked: Sequence[RecordedGoal], stored: Sequence[RecordedGoal]
-) -> Iterator[HarmCheck]:
-    """Store two memories of each task that cannot both hold."""
-    pairs = []
-    for number, one in enumerate(asked):
-        goal = one.goal[:MAX_GOAL]
-        sides = [f"{goal}: {said}." for said in OPPOSED[number % len(OPPOSED)]]
-        pairs.append((one, [_store(project, side) for side in sides]))
-    for one, memories in pairs:
-        yield HarmCheck(one.goal, {str(each.pk): "contradicts" for each in memories})
 
 
 def _store(project: Project, text: str, path: str = "") -> Memory:

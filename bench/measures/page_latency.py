@@ -36,7 +36,7 @@ from common.admin.model_admin import RowsAdmin
 from common.caller import Caller, Role
 from conversations.models import Session, Summary
 from memories.models import Memory
-from playbook.models import Conflict, Playbook
+from playbook.models import Playbook
 from projects.models import Project
 from tests.support import page_addresses
 from tests.support.page_addresses import PageAddress, PageSubjects
@@ -49,7 +49,7 @@ SETTINGS = {"policy": "auto", "budgets": {"playbook_tokens": 1_000_000}}
 OWNER, SUPERUSER = "owner", "superuser"
 OK, FORBIDDEN = 200, 403
 # Models of which the console has a page of a row, and the admin has none.
-CONSOLE_MODELS = (Session, Summary, AgentRun, Conflict)
+CONSOLE_MODELS = (Session, Summary, AgentRun)
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -12,16 +12,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
 from common.text.normalise import normalise
 from common.text.visible import drop_invisible
-
-# Articles may be exchanged where they have no gender or number: German `die Server` is
-# the plural of `der Server`.
-PLAIN_ARTICLES = "en"
 
 _QUOTE = re.compile(
     r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“\n]{1,300}“|«[^»\n]{1,300}»"
@@ -34,25 +32,40 @@ _OPENING = "([{'‘"
 _CLOSING = ")]}'’"
 _END = ".,;:…"
 _LOUD_END = "!?"
-_MARKS_AT_END = ".!?…。！？।؟ "
-_DASHES = frozenset("–—")
+_DASHES = frozenset("-–—")
 _JOINT = "\x00"  # stands for a space inside a quote
 # Raised, lowered and circled digits and fractions are numbers of their own: 10² is not 102.
 _OWN_NUMBER = re.compile("([²³¹¼-¾⁰-₉⅐-↏①-⓿❶-➓])")
 
 
-def _read_table() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
-    """Read a line of each language: `code: empty words | words that tell the language`."""
+@dataclass(frozen=True)
+class Language:
+    """The empty words of a language, and words that tell that a text is in it.
+
+    `free` words say nothing. An `articles` word may be left out, but not exchanged: it has a
+    gender or a number (German `der Nutzer`, `die Nutzer`).
+    """
+
+    free: frozenset[str]
+    articles: frozenset[str]
+    telling: frozenset[str]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return self.free | self.articles | self.telling
+
+
+NO_LANGUAGE = Language(frozenset(), frozenset(), frozenset())
+
+
+def _read_languages() -> list[Language]:
+    """Read a line of each language: `code: free words / articles | telling words`."""
     text = (Path(__file__).parent / "empty_words.txt").read_text(encoding="utf-8")
-    table = {}
-    for line in text.splitlines():
-        code, _, words = line.partition(": ")
-        empty, _, telling = words.partition(" | ")
-        table[code] = frozenset(empty.split()), frozenset(telling.split())
-    return table
+    parts = (re.split(r"[:/|]", line)[1:] for line in text.splitlines())
+    return [Language(*(frozenset(part.split()) for part in each)) for each in parts]
 
 
-_LANGUAGES = _read_table()
+_LANGUAGES = _read_languages()
 
 
 @dataclass(frozen=True)
@@ -81,11 +94,11 @@ def read_words(text: str) -> list[TextWord]:
     plain = fold_form(_BULLET.sub("", _WIDE_MARK.sub(" ", text)))
     chunks = _QUOTE.sub(_join_quote, plain).split()
     words: list[TextWord] = []
-    starts = True
+    starts, is_loud = True, plain.isupper()
     for chunk, following in zip_longest(chunks, chunks[1:], fillvalue=""):
         word, ends = _strip_marks(chunk, following)
         if word:
-            is_article = (word.islower() or starts) and not ends
+            is_article = (word.islower() or starts or is_loud) and not ends
             is_count = f"{word} {following}".lower().startswith(_COUNTS)
             words.append(TextWord(word.lower(), is_article and not is_count))
             starts = ends
@@ -104,14 +117,21 @@ def _strip_marks(chunk: str, following: str) -> tuple[str, bool]:
     bare = word.rstrip(_END + _CLOSING)
     if not following[:1].islower():  # `save!` inside a sentence is a name
         bare = bare.rstrip(_LOUD_END + _END + _CLOSING)
-    if not bare.strip("".join(_DASHES)):
-        bare = ""
-    return bare, bare != word
+    is_dash = bare in _DASHES and not following[:1].isdigit()  # but `5 - 3`
+    return "" if is_dash or not bare.strip("#") else bare, bare != word
+
+
+def join_words(text: str) -> str:
+    """Return the words of a text in one string, so that a part of it is a substring."""
+    return " ".join(["", *(word.text for word in read_words(text)), ""])
 
 
 def hash_text(text: str) -> str:
-    """Hash a text without its case, spacing, Unicode form and the marks at its end."""
-    folded = " ".join(fold_form(text).lower().split()).rstrip(_MARKS_AT_END)
+    """Hash the words of a text without its free words, so that its copies have one hash."""
+    words = read_words(text)
+    free = _find_language(word.text for word in words).free
+    kept = [w.text for w in words if not (w.may_be_empty and w.text in free)]
+    folded = " ".join(kept or fold_form(text).lower().split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -142,37 +162,41 @@ def _quote_first(words: Counter[str]) -> str:
 def _are_equal(left: list[TextWord], right: list[TextWord]) -> bool:
     if [word.text for word in left] == [word.text for word in right]:
         return True
-    code = _find_language(left, right)
-    empty = _LANGUAGES[code][0] if code else frozenset[str]()
+    # A word that only one text has tells nothing: `die` is an article or a verb.
+    shared = {word.text for word in left} & {word.text for word in right}
+    language = _find_language(shared)
+    left, right = (
+        [w for w in side if not (w.may_be_empty and w.text in language.free)]
+        for side in (left, right)
+    )
     i = j = 0
     while i < len(left) and j < len(right):
-        skips_left, skips_right = left[i], right[j]
-        if skips_left.text == skips_right.text:
+        is_left, is_right = (
+            word.may_be_empty and word.text in language.articles
+            for word in (left[i], right[j])
+        )
+        if left[i].text == right[j].text:
             i, j = i + 1, j + 1
-            continue
-        is_left = skips_left.may_be_empty and skips_left.text in empty
-        is_right = skips_right.may_be_empty and skips_right.text in empty
-        if not (is_left or is_right):
+        elif is_left and not is_right:
+            i += 1
+        elif is_right and not is_left:
+            j += 1
+        else:
             return False
-        if is_left and is_right and code != PLAIN_ARTICLES:
-            return False
-        i, j = i + is_left, j + is_right
     return i == len(left) and j == len(right)
 
 
-def _find_language(left: list[TextWord], right: list[TextWord]) -> str:
-    """Return the language of two texts by the words that both have, or "".
+def _find_language(words: Iterable[str]) -> Language:
+    """Return the language that most of the words are of, or none if two are alike.
 
-    A word that only one of them has tells nothing: `die` is an article or a verb.
+    Articles alone tell no language: `die` is an English verb as well.
     """
-    shared = {word.text for word in left} & {word.text for word in right}
-    found = {
-        code: len(shared & (empty | telling))
-        for code, (empty, telling) in _LANGUAGES.items()
-    }
-    best = max(found.values())
-    codes = [code for code, count in found.items() if count == best]
-    return codes[0] if best and len(codes) == 1 else ""
+    unique = set(words)
+    counts = [(len(unique & language.words), language) for language in _LANGUAGES]
+    most = max(count for count, _ in counts)
+    best = [language for count, language in counts if count == most]
+    is_told = len(best) == 1 and bool(unique & best[0].telling)
+    return best[0] if is_told else NO_LANGUAGE
 
 
 def share_of_words(left: str, right: str) -> float:

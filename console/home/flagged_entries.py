@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import F
 from django.utils.safestring import SafeString
 
 from common.admin import panels
@@ -13,7 +13,7 @@ from common.admin.panels import Panel, format_time, row_link, short_text
 from common.caller import Caller
 from console import list_urls
 from playbook.entries import freshness
-from playbook.models import Conflict, PlaybookEntry
+from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
 from projects.models import Project
 
@@ -44,7 +44,7 @@ def _harmful_panel(rows: EntryQuerySet) -> Panel:
 
 
 def _contested_panel(rows: EntryQuerySet, caller: Caller) -> Panel:
-    entries = filter_contested(rows, caller).order_by(
+    entries = rows.filter(freshness.in_doubt()).order_by(
         (F("helpful") + F("harmful")).desc(), "-pk"
     )
     return Panel(
@@ -52,15 +52,8 @@ def _contested_panel(rows: EntryQuerySet, caller: Caller) -> Panel:
         ["Entry", "Rule", VOTES],
         list(_vote_rows(entries)),
         empty="No entry is contested: none did harm as often as it helped, "
-        "none is in an open conflict, and no evidence speaks against one.",
+        "and no evidence speaks against one.",
     )
-
-
-def filter_contested(rows: EntryQuerySet, caller: Caller) -> EntryQuerySet:
-    """Keep the entries that are in doubt or in an open conflict."""
-    conflicts = Conflict.objects.visible_to(caller).unresolved()
-    conflicts = conflicts.filter(Q(left=OuterRef("pk")) | Q(right=OuterRef("pk")))
-    return rows.filter(freshness.in_doubt() | Q(Exists(conflicts)))
 
 
 def _suspect_panel(rows: EntryQuerySet, project: Project, caller: Caller) -> Panel:

@@ -17,7 +17,7 @@ from common.ids import lowest_id_at
 from console import list_urls, weeks
 from jobs.models import Job
 from memories.models import Memory, PossibleDuplicate
-from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
+from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
 from projects.models import Project
 
 
@@ -38,9 +38,6 @@ class KeyFigure:
 
 def build(project: Project, caller: Caller) -> Iterable[KeyFigure]:
     yield _waiting_changes(project, caller)
-    conflicts = _count(Conflict, project, caller, state="open")
-    url = list_urls.inbox_list(project, "conflicts")
-    yield KeyFigure("Open conflicts", conflicts, url)
     duplicates = _count(PossibleDuplicate, project, caller, state="open")
     url = list_urls.inbox_list(project, "duplicates")
     yield KeyFigure("Possible duplicates", duplicates, url)

@@ -22,7 +22,6 @@ from console.inbox.decision_actions import DECISIONS, REASONS, undo_last_decisio
 from console.inbox.form_input import FormInput
 from console.inbox.inbox_page import InboxPage
 from console.inbox.views import CardPage
-from playbook.conflicts.contradiction import Contradiction
 from playbook.models import PlaybookDelta
 from playbook.review import bulk
 from playbook.review.available import NotInBulk
@@ -48,8 +47,6 @@ class DecideView(CardPage):
         try:
             message, decided = DECISIONS[name](delta, self.caller, fields)
         except errors.Refusal as refusal:
-            if isinstance(refusal, Contradiction) and refusal.conflicts:
-                return self.lead_to_conflict(refusal)
             return self.render_refusal(pk, fields, refusal)
         return self.respond(
             message,
@@ -86,8 +83,6 @@ class UndoView(InboxPage):
                 messages.append(message)
                 undone.append(decided)
             except errors.Refusal as refusal:
-                if isinstance(refusal, Contradiction) and refusal.conflicts:
-                    return self.lead_to_conflict(refusal)
                 refusals.append(refusal.detail)
         if len(messages) > 1:
             messages = [f"Undone: {len(messages)}."]

@@ -23,9 +23,7 @@ from console.inbox import proposal_cards
 from console.inbox.decision_actions import REASONS
 from console.inbox.tabs import TABS, TABS_BY_NAME, InboxTab
 from console.project_page import ProjectPage
-from playbook.conflicts import conflict_list
-from playbook.conflicts.contradiction import Contradiction
-from playbook.models import Conflict, PlaybookDelta
+from playbook.models import PlaybookDelta
 from playbook.reading import delta_list
 from playbook.review.available import Permissions
 
@@ -115,16 +113,6 @@ class InboxPage(ProjectPage):
             raise Http404(f"There is no delta {pk} in this project.")
         return found
 
-    def conflict(self, pk: uuid.UUID) -> Conflict:
-        """Return a conflict of this page's project."""
-        try:
-            found = conflict_list.get(pk, self.caller)
-        except errors.NotFound as missing:
-            raise Http404(str(missing)) from missing
-        if found.project_id != self.project.pk:
-            raise Http404(f"There is no conflict {pk} in this project.")
-        return found
-
     def card(
         self,
         delta: PlaybookDelta,
@@ -137,16 +125,6 @@ class InboxPage(ProjectPage):
             form_input=form_input,
             refusal=refusal,
         )[0]
-
-    def lead_to_conflict(self, refusal: Contradiction) -> HttpResponse:
-        """Lead the reader from a refused decision to the conflict that asks for a choice."""
-        conflict = refusal.conflicts[0]
-        query = urlencode({"project": str(self.project.pk), "tab": "conflicts"})
-        url = f"{reverse('console:inbox_conflict', args=[conflict.pk])}?{query}"
-        self.request.session[FLASH_KEY] = {"words": refusal.detail, "bad": True}
-        if self.wants_json:
-            return JsonResponse({"go": url}, status=refusal.status)
-        return redirect(url)
 
     def undoable(self, decided: Iterable[PlaybookDelta]) -> dict[uuid.UUID, int]:
         """Return the versions of those decisions that the reader can undo."""

@@ -20,7 +20,6 @@ from ace.fixes import live_rule
 from ace.models import AceRun, ObservedRepair
 from common.caller import Caller
 from common.text import question_focus
-from common.text.contradiction import disagreement
 from console.inbox import reach
 from console.inbox.proposal_cards import ProposalCard
 from console.inbox.reach import Reach
@@ -114,18 +113,9 @@ def _signatures(delta: PlaybookDelta, caller: Caller) -> set[str]:
 
 def _nearest_entries(delta: PlaybookDelta, vector: Vector) -> list[Neighbour]:
     own = [delta.entry_id] if delta.entry_id else []
-    found = neighbours.find_nearest(
+    return neighbours.find_nearest(
         delta.project_id, vector, top=MAX_NEIGHBOURS, threshold=0.0, without=own
     )
-    return [_with_disagreement(near, delta.content) for near in found]
-
-
-def _with_disagreement(near: Neighbour, text: str) -> Neighbour:
-    """If the two rules are similar enough to compare, add how they disagree."""
-    if near.similarity < neighbours.ALIKE_COSINE:
-        return near
-    apart = disagreement.reason_to_keep_apart(near.entry.content, text)
-    return replace(near, disagreement=apart)
 
 
 def _recent_runs(

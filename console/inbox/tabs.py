@@ -15,8 +15,7 @@ from common.caller import Caller
 from common.ids import lowest_id_at
 from common.text import plain_text
 from memories.models import PossibleDuplicate
-from playbook.conflicts import conflict_list
-from playbook.models import Conflict, PlaybookDelta
+from playbook.models import PlaybookDelta
 from playbook.queries import DeltaQuerySet
 from projects.models import Project
 
@@ -77,11 +76,6 @@ def _rejected_rows(project: Project, caller: Caller) -> QuerySet[Any]:
     return _project_deltas(project, caller).first_rejections().order_by("-pk")
 
 
-def _conflict_rows(project: Project, caller: Caller) -> QuerySet[Any]:
-    rows = Conflict.objects.visible_to(caller).filter(project=project).unresolved()
-    return conflict_list.with_details(rows, caller).order_by("-pk")
-
-
 def _duplicate_rows(project: Project, caller: Caller) -> QuerySet[Any]:
     rows = PossibleDuplicate.objects.visible_to(caller).filter(project=project)
     return rows.filter(state=PossibleDuplicate.PairState.OPEN).light().order_by("-pk")
@@ -95,13 +89,6 @@ TABS = (
         _pending_rows,
         "Nothing waits for a decision. What agents learn comes here if the project's "
         "policy asks for a person.",
-    ),
-    InboxTab(
-        "conflicts",
-        "Conflicts",
-        "conflict",
-        _conflict_rows,
-        "No two rules contradict each other.",
     ),
     InboxTab(
         "duplicates",

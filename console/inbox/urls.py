@@ -1,25 +1,19 @@
 from __future__ import annotations
 
-from console.inbox import conflict_views, decision_views, views
+from console.inbox import decision_views, duplicate_views, views
 from console.project_page import staff_route
 
 urlpatterns = [
     staff_route("", views.InboxListPage, "inbox"),
     staff_route("undo/", decision_views.UndoView, "inbox_undo"),
     staff_route("bulk/", decision_views.BulkView, "inbox_bulk"),
-    staff_route("conflicts/<uuid:pk>/", conflict_views.ConflictPage, "inbox_conflict"),
-    staff_route(
-        "conflicts/<uuid:pk>/<slug:name>/",
-        conflict_views.ResolveConflictView,
-        "inbox_resolve",
-    ),
     staff_route(
         "duplicates/<uuid:pk>/<slug:name>/",
-        conflict_views.DecideDuplicateView,
+        duplicate_views.DecideDuplicateView,
         "inbox_settle",
     ),
     staff_route(
-        "memories/<uuid:pk>/", conflict_views.MarkedDuplicatePage, "inbox_marked"
+        "memories/<uuid:pk>/", duplicate_views.MarkedDuplicatePage, "inbox_marked"
     ),
     staff_route("<uuid:pk>/", views.CardPage, "inbox_card"),
     staff_route("<uuid:pk>/nearby/", views.NearbyPart, "inbox_nearby"),

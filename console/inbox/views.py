@@ -12,8 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from common.admin.paginator import BoundedPaginator
 from console.inbox import (
+    duplicate_cards,
     nearby,
-    pair_cards,
     proposal_cards,
     proposal_words,
     quote_context,
@@ -24,7 +24,6 @@ from console.inbox.tabs import CARDS_PER_PAGE, TABS, InboxTab, ProposalFilters
 
 TEMPLATES = {
     "delta": "card.html",
-    "conflict": "conflict.html",
     "duplicate": "duplicate.html",
 }
 
@@ -60,10 +59,10 @@ class InboxListPage(InboxPage):
         )
 
     def cards(self, tab: InboxTab, rows: Any) -> Sequence[Any]:
-        if tab.kind == "conflict":
-            return [pair_cards.conflict_card(one, self.may_decide) for one in rows]
         if tab.kind == "duplicate":
-            return [pair_cards.duplicate_card(one, self.may_decide) for one in rows]
+            return [
+                duplicate_cards.duplicate_card(one, self.may_decide) for one in rows
+            ]
         deltas = list(rows.with_entry())
         return proposal_cards.build_cards(deltas, self.caller)
 

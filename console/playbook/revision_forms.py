@@ -13,7 +13,6 @@ from django import forms
 from common import errors
 from common.admin.action_forms import ApplyMixin
 from common.caller import Caller, Role
-from playbook.conflicts.contradiction import Contradiction
 from playbook.entries.text_limits import MAX_INTEGER, MIN_INTEGER
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.proposals import person_edits
@@ -71,21 +70,13 @@ class RevertForm(ApplyMixin, forms.Form):
     ) -> None:
         super().__init__(data)
         self.project, self.revision, self.caller = project, revision, caller
-        self.contradiction: Contradiction | None = None
 
     def apply(self) -> RevertResult:
         self.caller.require(Role.CURATOR, self.project.pk)
         target = self.target(*self.cleaned_data["what"].partition(":")[::2])
-        try:
-            return revert.revert_changes(
-                self.project,
-                target,
-                self.caller,
-                reason=self.cleaned_data["reason"],
-            )
-        except Contradiction as refusal:
-            self.contradiction = refusal
-            raise
+        return revert.revert_changes(
+            self.project, target, self.caller, reason=self.cleaned_data["reason"]
+        )
 
     def target(self, kind: str, name: str) -> RevertTarget:
         if kind == "after":

@@ -59,11 +59,6 @@ class RevisionPage(ProjectPage):
         )
         if form.is_valid():
             return self.redirect_after_revert(form.result)
-        if form.contradiction and form.contradiction.conflicts:
-            messages.warning(request, form.contradiction.detail)
-            conflict = form.contradiction.conflicts[0]
-            page = reverse("console:inbox_conflict", args=[conflict.pk])
-            return redirect(f"{page}?{urlencode({'project': self.project.pk})}")
         return self.render_page(form, status=400)
 
     def redirect_after_revert(self, result: RevertResult) -> HttpResponse:

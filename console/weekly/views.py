@@ -9,7 +9,7 @@ from django.utils.text import slugify
 
 from common.admin import panels
 from common.admin.panels import PANEL_LIMIT, Panel, row_link, short_text
-from console import list_urls, weeks
+from console import weeks
 from console.project_page import ProjectPage
 from console.weekly import week_markdown, week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
@@ -84,22 +84,6 @@ def build_panels(summary: WeekSummary) -> Iterable[Panel]:
             for lesson in summary.contested
         ),
         empty="No task reported that an entry did harm.",
-    )
-    yield panels.table(
-        "Conflicts",
-        ["Conflict", "State", "Decided by"],
-        (
-            [
-                list_urls.link(
-                    list_urls.inbox_page("inbox_conflict", one),
-                    short_text(one.reason or "(no reason)", PANEL_LIMIT),
-                ),
-                one.state,
-                short_text(one.decided_by, panels.SHORT_LIMIT),
-            ]
-            for one in summary.conflicts
-        ),
-        empty="No entry got into a conflict.",
     )
 
 

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from common.text.plain_text import clip
 from common.text.quote import visible_line
-from console.list_urls import inbox_page
 from console.weekly import week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 
@@ -41,14 +40,6 @@ def render_markdown(summary: WeekSummary, project: str, absolute: Absolute) -> s
         )
     lines += _section(
         "Contested", (_contested_line(one, absolute) for one in summary.contested)
-    )
-    lines += _section(
-        "Conflicts",
-        (
-            f"- {_link(one.reason, absolute(inbox_page('inbox_conflict', one)))} "
-            f"({escape_text(one.state)})"
-            for one in summary.conflicts
-        ),
     )
     if summary.is_cut:
         lines.append(f"Only the newest {week_summary.MAX_CHANGES} changes are listed.")

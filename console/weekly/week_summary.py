@@ -16,7 +16,6 @@ from console.week_figures import NO_FIGURES, WeekFigures
 from console.weeks import Week
 from memories.models import GivenUse, MemoryExposure
 from playbook.models import (
-    Conflict,
     Exposure,
     PlaybookChange,
     PlaybookDelta,
@@ -58,7 +57,6 @@ class WeekSummary:
     week: Week
     lessons: Mapping[Kind, Sequence[WeekLesson]]
     contested: Sequence[WeekLesson] = ()
-    conflicts: Sequence[Conflict] = field(default_factory=list)
     given: Mapping[str, int] = field(default_factory=dict)
     figures: WeekFigures = NO_FIGURES
     given_memories: Mapping[str, int] = field(default_factory=dict)
@@ -69,7 +67,6 @@ class WeekSummary:
         return {
             **{kind: len(found) for kind, found in self.lessons.items()},
             "contested": len(self.contested),
-            "in conflict": len(self.conflicts),
         }
 
     @property
@@ -126,7 +123,6 @@ def summarise(project: Project, week: Week, caller: Caller) -> WeekSummary:
         lessons,
         figures=week_figures.count(project, week, caller),
         contested=_contested_lessons(votes, entries),
-        conflicts=_conflicts(project, week, caller),
         given=_count_uses(Exposure, project, week, caller),
         given_memories=_count_uses(MemoryExposure, project, week, caller),
         is_cut=len(rules) > MAX_CHANGES,
@@ -239,12 +235,3 @@ def _contested_lessons(
         for entry_id, count in votes.most_common()
         if entry_id in entries
     ]
-
-
-def _conflicts(project: Project, week: Week, caller: Caller) -> list[Conflict]:
-    rows = Conflict.objects.visible_to(caller).filter(
-        project=project, created_at__gte=week.start, created_at__lt=week.end
-    )
-    return list(
-        rows.only("pk", "project_id", "reason", "state", "decided_by")[:MAX_CHANGES]
-    )

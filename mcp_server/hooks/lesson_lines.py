@@ -134,8 +134,7 @@ def write(lines: Sequence[MemoryLine], files: BranchFiles) -> list[GivenLine]:
     A memory of a file that is gone on the agent's branch is left out, and one of a file
     that has changed there is marked.
     """
-    marked = memory_lines.mark_contradictions(lines)
-    states = [branch_files.of_memory(line.memory, files) for line in marked]
+    states = [branch_files.of_memory(line.memory, files) for line in lines]
     return [
         GivenLine(
             Push.PushKind.MEMORY,
@@ -143,6 +142,6 @@ def write(lines: Sequence[MemoryLine], files: BranchFiles) -> list[GivenLine]:
             replace(line, changed=state.changed).text,
             tuple(sorted(state.paths)),
         )
-        for line, state in zip(marked, states, strict=True)
+        for line, state in zip(lines, states, strict=True)
         if not state.gone
     ]

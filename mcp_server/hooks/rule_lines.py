@@ -63,7 +63,7 @@ def load(
 def _write(entry: PlaybookEntry, state: AnchorState) -> GivenLine:
     mark = freshness.doubt_note(
         entry.content,
-        is_contested=entry_list.is_contested(entry),
+        is_contested=freshness.is_in_doubt(entry),
         files=sorted({*freshness.changed_files(entry), *state.changed}),
     )
     text = write_text(entry.label, entry.content, mark)

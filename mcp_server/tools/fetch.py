@@ -180,7 +180,7 @@ def describe_memory(call: McpCall, memory: Memory) -> Document:
 def describe_rule(call: McpCall, entry: PlaybookEntry) -> Document:
     note = freshness.doubt_note(
         entry.content,
-        is_contested=entry_list.is_contested(entry),
+        is_contested=freshness.is_in_doubt(entry),
         files=freshness.changed_files(entry),
     )
     metadata = {

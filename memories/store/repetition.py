@@ -9,12 +9,13 @@ from typing import Any
 
 from common.caller import Caller
 from memories.models import Memory, MemoryChange
-from memories.store import history, search_columns
+from memories.store import history, search_columns, vectors
+from memories.store.drafts import MAX_PART
 from projects import search_language
 
 
 def keep_additions(original: Memory, copy: Memory, caller: Caller) -> str:
-    """Add the tags, metadata keys and longer life of a duplicate to its locked original.
+    """Add the goal, tags, metadata keys and longer life of a duplicate to its locked original.
 
     Return what was added, in words, or "".
     """
@@ -24,14 +25,16 @@ def keep_additions(original: Memory, copy: Memory, caller: Caller) -> str:
     before = history.snapshot(original)
     for name, value in added.items():
         setattr(original, name, value)
-    if "tags" in added:
+    if SEARCHED & added.keys():
         language = search_language.pin_language(original.project_id)
         search_columns.fill(original, language)
     if original._state.adding:  # a new fact, which its writer inserts next
         return ""
     original.version += 1
-    names = [*added, "version", "updated_at", "content_tsv"]
-    original.save(update_fields=names if "tags" in added else names[:-1])
+    original.save(update_fields=[*added, "version", "updated_at", "content_tsv"])
+    if "goal" in added:
+        original.vectors.all().delete()
+        vectors.embed_later(original.project_id)
     words = ", ".join(LABELS[name] for name in added)
     note = f"a repetition ({copy.pk}) added {words}"
     action = MemoryChange.Action.UPDATE
@@ -39,7 +42,13 @@ def keep_additions(original: Memory, copy: Memory, caller: Caller) -> str:
     return f"The original got the {words} of this repetition."
 
 
-LABELS = {"tags": "tags", "metadata": "metadata", "expires_at": "longer life"}
+SEARCHED = {"goal", "tags"}
+LABELS = {
+    "goal": "goal",
+    "tags": "tags",
+    "metadata": "metadata",
+    "expires_at": "longer life",
+}
 
 
 def _find_additions(original: Memory, copy: Memory) -> dict[str, Any]:
@@ -47,6 +56,9 @@ def _find_additions(original: Memory, copy: Memory) -> dict[str, Any]:
     tags = list(dict.fromkeys([*original.tags, *copy.tags]))
     metadata = {**copy.metadata, **original.metadata}
     added: dict[str, Any] = {}
+    goals = "\n".join(filter(None, [original.goal, copy.goal]))
+    if copy.goal not in original.goal and len(goals) <= MAX_PART:
+        added["goal"] = goals
     if tags != list(original.tags):
         added["tags"] = tags
     if metadata != original.metadata:

@@ -39,7 +39,6 @@ from common.admin.panels import (
     text_block,
 )
 from common.caller import Caller, Role
-from playbook.conflicts.contradiction import Contradiction
 from playbook.entries import freshness
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits
@@ -131,22 +130,13 @@ class EntryForm(ActionForm):
             proposal = person_edits.addition(
                 changes, self.caller, reason=data["reason"]
             )
-            return _submit(project, proposal, self.caller)
+            return person_edits.submit_edit(project, proposal, self.caller)
         entry = entry_list.get(self.instance.pk, self.caller, Role.CURATOR)
         person_edits.refuse_unknown_category(entry.project, changes)
         proposal = person_edits.change(
             entry, changes, self.caller, reason=data["reason"], version=data["version"]
         )
-        return _submit(entry.project, proposal, self.caller)
-
-
-def _submit(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
-    """Submit the change; one that contradicts an entry waits in a conflict."""
-    try:
-        return person_edits.submit_edit(project, proposal, caller)
-    except Contradiction as refusal:
-        assert refusal.delta
-        return refusal.delta
+        return person_edits.submit_edit(entry.project, proposal, self.caller)
 
 
 def _remove(entry: PlaybookEntry, caller: Caller, text: str) -> PlaybookDelta:

@@ -20,10 +20,6 @@ from jobs import queue, runner
 from playbook.models import EntryVector, PlaybookEntry
 from playbook.queries import EntryQuerySet
 
-# The job that compares entries whose vectors were stored late
-# (playbook.conflicts.active_conflicts).
-COMPARE = "compare_entries"
-
 
 def put(entry: PlaybookEntry, vectors: Sequence[Vector]) -> None:
     """Store the vectors of an entry's chunks.
@@ -68,24 +64,12 @@ def embed_missing(run: runner.JobRun) -> dict[str, Any]:
     """Embed the entries that have no vector yet."""
     project_id = run.job.project_id
     assert project_id
-    embedded: list[str] = []
-
-    def keep(entry: PlaybookEntry, vectors: list[Vector]) -> None:
-        _store_if_unchanged(entry, vectors, put)
-        embedded.append(str(entry.pk))
-
-    result = row_vectors.embed_waiting(
-        run, lambda: missing_vectors(project_id).light(), _text, keep
+    return row_vectors.embed_waiting(
+        run,
+        lambda: missing_vectors(project_id).light(),
+        _text,
+        lambda entry, vectors: _store_if_unchanged(entry, vectors, put),
     )
-    if embedded:
-        # Without their vectors, the entries were compared by their words only.
-        queue.enqueue(
-            COMPARE,
-            project_id=project_id,
-            args={"entries": embedded},
-            key=f"{project_id} {embedded[0]}",
-        )
-    return result
 
 
 def _text(entry: PlaybookEntry) -> str:

@@ -27,11 +27,10 @@ MAX_NEIGHBOURS = 5
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entry, the cosine between the entry and the text, and what the two disagree about."""
+    """An entry, and the cosine between the entry and the text."""
 
     entry: PlaybookEntry
     similarity: float
-    disagreement: str | None = None
 
 
 def embed_texts(lines: Sequence[str]) -> list[Vector] | None:

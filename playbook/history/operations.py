@@ -31,10 +31,6 @@ SETTABLE_COLUMNS = (
     "review_after",
 )
 
-# Key in the payload of a merge: the entries that lose a conflict with the merged text.
-# The targets of a merge are the entries whose counters it takes over.
-SUPERSEDES = "supersedes"
-
 # Further columns that an imported entry has.
 IMPORTED_COLUMNS = ("aliases", "helpful", "harmful")
 
@@ -182,7 +178,6 @@ def _merge(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> N
     for other in others:
         changed = {"status": Status.SUPERSEDED, "superseded_by_id": entry.pk}
         revision.change(other, "supersede", changed)
-    _supersede(revision, entry, delta.payload.get(SUPERSEDES, ()))
     counters = {
         name: getattr(entry, name)
         + sum(getattr(other, name) for other in others)

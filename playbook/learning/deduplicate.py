@@ -17,14 +17,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from common.caller import SYSTEM, Caller
-from common.text import literals
 from common.text import plain_text as texts
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from jobs import queue, runner
 from jobs.models import Job
 from playbook.entries import matches, neighbours
-from playbook.entries.matches import Match
 from playbook.entries.neighbours import Neighbour
 from playbook.history import votes
 from playbook.learning import learn
@@ -38,13 +36,10 @@ from playbook.models import (
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
 from playbook.queries import EntryQuerySet
-from playbook.rule_text import merge_texts
 from projects.models import Project
 
 KIND = "tidy_playbook"
 NAME, VERSION = "tidying", "1"
-# Verdicts about two texts that one text can replace.
-MERGEABLE_VERDICTS = ("same", "wider", "both")
 INTERVAL = timedelta(days=1)
 CHUNK = 100  # number of vectors in memory at a time
 
@@ -139,15 +134,15 @@ def _find_merge(
         match = matches.compare(
             entry.content, other, condition=entry.condition, action=entry.action
         )
-        if match.verdict not in MERGEABLE_VERDICTS:
+        if match.verdict != "same":
             continue
-        merge = _merge_proposal(entry, match, other)
+        merge = _merge_proposal(entry, other)
         if not _is_known(merge) and not _person_kept_both(entry, other.entry):
             return merge
     return None
 
 
-def _merge_proposal(entry: PlaybookEntry, match: Match, near: Neighbour) -> Proposal:
+def _merge_proposal(entry: PlaybookEntry, near: Neighbour) -> Proposal:
     """Propose a merge.
 
     The merge keeps the entry of a person if possible, then the entry that was used
@@ -157,29 +152,17 @@ def _merge_proposal(entry: PlaybookEntry, match: Match, near: Neighbour) -> Prop
         (entry, near.entry),
         key=lambda one: (not one.is_protected, not one.pinned, -one.uses, one.pk),
     )
-    text = match.merged_text or merge_texts.merge(kept_entry.content, other.content)
-    if text is None:
-        text = _text_with_all_literals(kept_entry.content, other.content)
     return Proposal(
         operation=Operation.MERGE,
         entry=kept_entry,
         expected_version=kept_entry.version,
         targets=({"id": str(other.pk), "version": other.version},),
-        content=text if text != kept_entry.content else None,
         reason=f"{kept_entry.label} and {other.label} say the same "
         f"(cosine {near.similarity}).",
         producer=Producer.RULE,
         producer_name=NAME,
         producer_version=VERSION,
         idempotency_key=pair_key(kept_entry, other),
-    )
-
-
-def _text_with_all_literals(kept_entry: str, other: str) -> str:
-    return (
-        kept_entry
-        if literals.find_literals(other) <= literals.find_literals(kept_entry)
-        else other
     )
 
 

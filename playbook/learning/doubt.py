@@ -1,7 +1,6 @@
 """Put rules in doubt that evidence speaks against, until a person decides about them.
 
-The evidence is harmful votes, a person's correction, a repair that contradicts the rule, or a
-file that is gone. A waiting proposal to retire the rule is the doubt: agents are given the rule
+The evidence is harmful votes, a person's correction, or a file that is gone. A waiting proposal to retire the rule is the doubt: agents are given the rule
 with the mark `contested` (decision 0011). Accepting retires the rule, rejecting confirms it.
 Only a key that may attest can put a rule in doubt.
 """
@@ -18,7 +17,7 @@ from django.db.models import F
 
 from common.caller import Caller
 from memories.store import files
-from playbook.models import Anchor, Conflict, PlaybookDelta, PlaybookEntry
+from playbook.models import Anchor, PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
 from projects.models import Project
@@ -34,7 +33,6 @@ class DoubtKind(StrEnum):
 
     VOTES = "votes"
     CORRECTION = "correction"
-    REPAIR = "repair"
     FILES = "files"
 
 
@@ -72,28 +70,6 @@ def retirement(entry: PlaybookEntry, *, reason: str, evidence: str) -> Proposal:
         producer_version=VERSION,
         idempotency_key=hashlib.sha256(whole.encode()).hexdigest(),
     )
-
-
-def mark_contradicted(
-    project: Project, run_id: uuid.UUID, caller: Caller
-) -> list[PlaybookDelta]:
-    """Let the repairs of a run put the entries in doubt that they contradict.
-
-    The conflict is the review, so there is no further proposal.
-    """
-    if not caller.attests_in(project.pk):
-        return []
-    repairs = PlaybookDelta.objects.pending().filter(
-        project=project,
-        run_id=run_id,
-        payload__has_key="repair_key",
-        conflicts__state=Conflict.ConflictStage.OPEN,
-    )
-    marked = list(repairs.distinct())
-    for delta in marked:
-        delta.payload["doubt"] = DoubtKind.REPAIR.value
-        delta.save(update_fields=["payload"])
-    return marked
 
 
 @files.on_removal

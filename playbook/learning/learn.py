@@ -126,8 +126,6 @@ def learn_from_task(
         is_believed=run.is_trusted or caller.attests_in(project.pk),
     )
     _propose_lessons(project, lessons, run, caller)
-    if any(lesson.repair_key for lesson in lessons):
-        doubt.mark_contradicted(project, run.id, caller)
     _refute(project, run, caller)
     deltas = PlaybookDelta.objects.filter(project=project, run_id=run.id)
     changes = PlaybookChange.objects.filter(project_id=project.pk, run_id=run.id)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from common.caller import Caller
 from inference.embedding.vector import Vector
-from playbook.conflicts import conflict_lifecycle
 from playbook.history import operations
 from playbook.history.revision import Cause, Revision
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta
@@ -39,6 +38,4 @@ def apply_delta(
     delta.status = status
     delta.version += 1
     delta.save()
-    changes = revision.close()
-    conflict_lifecycle.update_conflicts(changes, caller, delta=delta)
-    return changes
+    return revision.close()

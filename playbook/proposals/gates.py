@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from common.text import plain_text as texts
 from common.text.supply import describe_text
 from inference import tokens
-from playbook.entries.neighbours import Neighbour
 from playbook.history import live_guard, votes
 from playbook.history.revision import next_label
 from playbook.models import Playbook, PlaybookEntry, format_line
@@ -62,8 +62,6 @@ def evaluate(
         results += _content_gates(item)
     if text := _resulting_text(proposal):
         results += _safety_gates(playbook, text)
-    if item.contradicted or (proposal.content and not is_vote):
-        results.append(check_contradiction(item.contradicted))
     if proposal.operation in (Operation.ADD, Operation.RESTORE):
         results.append(_budget(playbook, proposal))
     if entries:
@@ -257,17 +255,16 @@ def _secret(item: PreparedProposal) -> GateResult:
 
 def _duplicate(item: PreparedProposal) -> GateResult:
     near, verdict = item.match.neighbour, item.match.verdict
-    if near and verdict in ("same", "alike", "wider", "both"):
+    if near and verdict == "same":
         gate = text_gates.check_duplicate(near.similarity)
-        messages = {
-            "same": f"{near.entry.label} already says it.",
-            "alike": f"{near.entry.label} is similar; merge the two or keep both.",
-            "wider": f"{near.entry.label} says a part of it; update that entry instead.",
-            "both": f"{near.entry.label} says a part of it, and more; merge the two.",
-        }
-        is_known = verdict == "same" and gate.verdict == "fail"
-        kind = gate.verdict if is_known else "warn"
-        return replace(gate, verdict=kind, message=messages[verdict])
+        return replace(gate, message=f"{near.entry.label} already says it.")
+    if near:
+        gate = text_gates.check_duplicate(near.similarity)
+        message = (
+            f'{near.entry.label} is near: "{texts.clip(near.entry.content, 200)}". The two '
+            "may say the same or the opposite: merge them, replace one, or keep both."
+        )
+        return replace(gate, verdict="warn", message=message)
     if item.vector is None:
         is_import = bool(item.proposal.origin)
         why = "the import is large" if is_import else "the model did not answer"
@@ -277,16 +274,6 @@ def _duplicate(item: PreparedProposal) -> GateResult:
         )
     # A neighbour that names other things is no duplicate, even if its cosine is high.
     return text_gates.check_duplicate(None)
-
-
-def check_contradiction(contradicted: Sequence[Neighbour]) -> GateResult:
-    """Check that no active entry is contradicted."""
-    if not contradicted:
-        return GateResult("contradiction", "pass", "none", "none")
-    labels = ", ".join(near.entry.label for near in contradicted)
-    reasons = (f"{near.entry.label}: {near.disagreement}" for near in contradicted)
-    message = f"It contradicts {'; '.join(reasons)}."
-    return GateResult("contradiction", "fail", labels, "none", message)
 
 
 def _budget(playbook: Playbook, proposal: Proposal) -> GateResult:

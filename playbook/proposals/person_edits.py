@@ -10,7 +10,6 @@ from common.caller import Caller
 from common.text import secrets
 from common.text.supply import describe_text
 from memories.models import Memory
-from playbook.conflicts import contradiction
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal
@@ -116,13 +115,8 @@ def submit_edit(project: Project, proposal: Proposal, caller: Caller) -> Playboo
     """Submit a person's change.
 
     The change of a curator is applied. The change of a writer waits for a curator.
-    Raises Contradiction if the change of a curator contradicts active entries. The
-    change then waits, and its conflicts are open.
     """
-    delta = submission.propose(project, [proposal], caller)[0]
-    if refusal := contradiction.refusal_for(delta, caller):
-        raise refusal
-    return delta
+    return submission.propose(project, [proposal], caller)[0]
 
 
 def refuse_unknown_category(project: Project, changes: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from common.caller import Caller, Role
 from playbook.models import PlaybookDelta
 from playbook.proposals.proposed_change import Operation, Proposal
-from playbook.rule_text.text_gates import GateResult
+from playbook.rule_text.text_gates import SAME_COSINE, GateResult
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
@@ -19,7 +19,6 @@ Status = PlaybookDelta.DeltaStatus
 PERSON_GATES = {
     "instruction",
     "danger",
-    "contradiction",
     "outcome",
     "protection",
     "blast_radius",
@@ -51,8 +50,7 @@ class Decision:
     `reason` is a sentence for the reviewer. `risk` determines the order of the inbox.
     `repeats` is the id of an earlier delta with the same lesson. `needs_witness` says that
     the proposal would be applied if another person had shown the same repair. `confirms` is
-    the waiting delta of another person that shows the same repair. `is_held` says that a
-    curator's own change waits only because it contradicts an entry.
+    the waiting delta of another person that shows the same repair.
     """
 
     status: PlaybookDelta.DeltaStatus
@@ -61,7 +59,6 @@ class Decision:
     repeats: uuid.UUID | None = None
     needs_witness: bool = False
     confirms: uuid.UUID | None = None
-    is_held: bool = False
 
 
 def decide(
@@ -82,8 +79,6 @@ def decide(
             return Decision(Status.PENDING, risk, "It waits for a curator.")
         if reason := _second_person_reason(gates, caller):
             return Decision(Status.PENDING, risk, reason)
-        if reason := _failure_messages(gates, {"contradiction"}):
-            return Decision(Status.PENDING, risk, reason, is_held=True)
         return Decision(Status.APPLIED, risk)
     failures = {gate.name for gate in gates if gate.verdict == "fail"}
     if hard_failures := failures - PERSON_GATES:
@@ -108,11 +103,17 @@ def decide(
 def _second_person_reason(gates: Sequence[GateResult], caller: Caller) -> str:
     """Return why what a person's key writes waits for somebody who is signed in.
 
-    A key may be in the hands of an agent, which a text that it read may have led.
+    A key may be in the hands of an agent, which a text that it read may have led. So what
+    nearly has the words of a live rule, and perhaps says the opposite, waits as well.
     """
     if not caller.key_id:
         return ""
-    return _messages(gates, {"supply", "language"})
+    far = {g.name for g in gates if g.name == "duplicate" and not _is_close(g)}
+    return _messages(gates, {"supply", "language", "duplicate"} - far)
+
+
+def _is_close(gate: GateResult) -> bool:
+    return isinstance(gate.value, float) and gate.value >= SAME_COSINE
 
 
 def _of_claimed_repair(proposal: Proposal, risk: str) -> Decision:
@@ -155,10 +156,6 @@ def _risk(proposal: Proposal, gates: Sequence[GateResult]) -> str:
     if not_passed or proposal.operation == Operation.UPDATE:
         return "medium"
     return "low"
-
-
-def _failure_messages(gates: Sequence[GateResult], names: set[str]) -> str:
-    return _messages([gate for gate in gates if gate.verdict == "fail"], names)
 
 
 def _messages(gates: Sequence[GateResult], names: set[str]) -> str:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from common.text import plain_text, secrets
 from inference.embedding.vector import Vector
 from playbook.entries.matches import Match
-from playbook.entries.neighbours import Neighbour
 from playbook.history.live_guard import RULE_COLUMNS
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.queries import TRUSTED_SOURCES
@@ -298,7 +297,7 @@ class PreparedProposal:
     `original` is the submitted proposal. `proposal` is what remains to do after the
     comparison with its neighbours. `vector` is the vector of the original text, or None
     if there is no vector. `secrets` are the kinds of secrets that were found in the
-    proposal. `contradicted` are the active entries that the proposed rule contradicts.
+    proposal.
     """
 
     original: Proposal
@@ -306,7 +305,6 @@ class PreparedProposal:
     match: Match
     vector: Vector | None = None
     secrets: tuple[str, ...] = ()
-    contradicted: tuple[Neighbour, ...] = ()
 
     @property
     def hash(self) -> str:

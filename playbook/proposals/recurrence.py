@@ -13,7 +13,7 @@ from dataclasses import replace
 from django.db.models import F, Q
 
 from common.caller import Caller
-from common.text.contradiction import disagreement
+from common.text import same_text
 from memories.models import Memory
 from memories.queries import as_visible_as
 from playbook.delta_vectors import KNOWN_LESSONS, LESSON_OPERATIONS
@@ -23,7 +23,7 @@ from playbook.models import PlaybookDelta
 from playbook.proposals import witnesses
 from playbook.proposals.policy import Decision
 from playbook.proposals.proposed_change import Operation, PreparedProposal, Proposal
-from playbook.queries import REFUSED_BY_PERSON
+from playbook.queries import REFUSED_BY_PERSON, DeltaQuerySet
 from projects.models import Project
 from search import semantic
 
@@ -51,7 +51,7 @@ def reconsider(
         return confirmation
     first = next((delta for delta in earlier if delta.status == Status.REJECTED), None)
     if first is None and decision.status != Status.PENDING:
-        return decision
+        return _hold_near_rejected(project, item, decision)
     waiting = next((delta for delta in earlier if delta.status == Status.PENDING), None)
     if waiting and item.original.run_id:
         _count_repeat(waiting, item.original)
@@ -95,12 +95,14 @@ def _hold_retired(
         project.pk,
         proposal.content or "",
         item.vector,
-        condition=proposal.condition or "",
         action=proposal.action or "",
     )
     if entry is None:
         return decision
-    note = f"{entry.label} said this and is {entry.status}; restore it, or reject this."
+    note = (
+        f"{entry.label} said this, or nearly this, and is {entry.status}; restore it, or "
+        "reject this."
+    )
     return replace(decision, status=Status.PENDING, reason=note)
 
 
@@ -147,24 +149,44 @@ def _scope_of(proposal: Proposal) -> Memory | None:
 def _earlier_deltas(
     project: Project, item: PreparedProposal
 ) -> Iterator[PlaybookDelta]:
-    """Yield deltas with the same text, newest first, then paraphrases, nearest first."""
-    # The decision names the earlier delta, so only deltas count that its readers see.
+    """Yield deltas with the same text, newest first, then with its words, nearest first."""
+    rows = _lessons_of_readers(project, item)
+    for status in (REFUSED_BY_PERSON, Q(status=Status.PENDING)):
+        yield from rows.filter(status, similarity_hash=item.hash).order_by("-pk")[:1]
+    for delta in _near_deltas(rows, item):
+        if same_text.is_same(delta.content, item.original.content or ""):
+            yield delta
+
+
+def _hold_near_rejected(
+    project: Project, item: PreparedProposal, decision: Decision
+) -> Decision:
+    """Let a lesson wait that is near a rejected one: it may say the same, or the opposite."""
+    if decision.status != Status.APPLIED:
+        return decision
+    near = _near_deltas(_lessons_of_readers(project, item), item)
+    first = next((delta for delta in near if delta.status == Status.REJECTED), None)
+    if first is None:
+        return decision
+    note = f"A person rejected a lesson that is near, as delta {first.pk}."
+    return replace(decision, status=Status.PENDING, reason=note)
+
+
+def _lessons_of_readers(project: Project, item: PreparedProposal) -> DeltaQuerySet:
+    """Return the lessons that the readers of this one see, as its decision names them."""
     memory = _scope_of(item.original)
-    rows = PlaybookDelta.objects.filter(
+    rows: DeltaQuerySet = PlaybookDelta.objects.filter(
         as_visible_as(memory, "memory_id"),
         project=project,
         operation__in=LESSON_OPERATIONS,
     )
-    for status in (REFUSED_BY_PERSON, Q(status=Status.PENDING)):
-        yield from rows.filter(status, similarity_hash=item.hash).order_by("-pk")[:1]
+    return rows
+
+
+def _near_deltas(rows: DeltaQuerySet, item: PreparedProposal) -> list[PlaybookDelta]:
     if not item.vector:
-        return
+        return []
     lane = semantic.exact_cosines(rows.filter(KNOWN_LESSONS), item.vector)
-    near = [pk for pk, cosine in lane.items() if cosine >= MERGE_COSINE][
-        :MAX_NEIGHBOURS
-    ]
-    deltas = PlaybookDelta.objects.in_bulk(near)
-    for pk in near:
-        text = deltas[pk].content
-        if not disagreement.reason_to_keep_apart(text, item.original.content or ""):
-            yield deltas[pk]
+    near = [pk for pk, cosine in lane.items() if cosine >= MERGE_COSINE]
+    deltas = PlaybookDelta.objects.in_bulk(near[:MAX_NEIGHBOURS])
+    return [deltas[pk] for pk in near[:MAX_NEIGHBOURS]]

@@ -6,7 +6,7 @@ Every proposal leaves a delta, which records the result and the reasons for the 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,13 +19,11 @@ from common.db import write
 from common.ids import uuid7
 from inference.embedding.vector import Vector
 from playbook import delta_vectors
-from playbook.conflicts import conflict_lifecycle, conflict_list
 from playbook.entries import matches, neighbours
-from playbook.entries.matches import Comparison, Match
+from playbook.entries.matches import Match
 from playbook.history import operations
-from playbook.history.operations import SUPERSEDES
 from playbook.history.revision import DuplicateEntry, lock_playbook
-from playbook.models import HELD, Playbook, PlaybookDelta
+from playbook.models import Playbook, PlaybookDelta
 from playbook.proposals import (
     apply,
     gates,
@@ -123,52 +121,32 @@ def _prepare_proposal(
         # The caller may have read the entry before this revision, so the entry is loaded
         # again.
         proposal = replace(proposal, entry=operations.load_entry(proposal.entry.pk))
-    found = _compare(project, proposal, vector)
-    placed = placement.place(proposal, found.match)
-    contradicted = found.contradicted
-    if placed is not proposal:
-        # Compare again, and leave out the entry that the proposal updates.
-        placed_found = _compare(project, placed, vector)
-        contradicted = placed_found.contradicted
-        found = placed_found if placed.operation == Operation.UPDATE else found
-    return PreparedProposal(
-        proposal, placed, found.match, vector, kinds, contradicted=contradicted
-    )
+    match = _compare(project, proposal, vector)
+    placed = placement.place(proposal, match)
+    return PreparedProposal(proposal, placed, match, vector, kinds)
 
 
 def reevaluate(delta: PlaybookDelta, vector: Vector | None) -> PreparedProposal:
     """Compare the proposal of a delta with the current playbook."""
     proposal = proposed_change.from_delta(delta)
-    found = _compare(
-        delta.project, proposal, vector, superseded=delta.payload.get(SUPERSEDES, ())
-    )
-    return PreparedProposal(
-        proposal, proposal, found.match, vector, contradicted=found.contradicted
-    )
+    match = _compare(delta.project, proposal, vector)
+    return PreparedProposal(proposal, proposal, match, vector)
 
 
-def _compare(
-    project: Project,
-    proposal: Proposal,
-    vector: Vector | None,
-    superseded: Sequence[Mapping[str, Any]] = (),
-) -> Comparison:
-    """Compare the rule that the proposal makes with the active entries."""
+def _compare(project: Project, proposal: Proposal, vector: Vector | None) -> Match:
+    """Compare the text that the proposal writes with the active entries."""
     entry = proposal.entry
-    if not proposal.makes_rule:
-        return matches.NOT_COMPARED
-    own = {uuid.UUID(str(t["id"])) for t in (*proposal.targets, *superseded)}
-    if entry:
-        own |= {entry.pk, *conflict_list.disputed_entries(entry.pk)}
-    found = matches.compare_with_entries(
+    if not (proposal.makes_rule and proposal.content):
+        return matches.NO_MATCH
+    own = {uuid.UUID(str(target["id"])) for target in proposal.targets}
+    return matches.compare_with_entries(
         project.pk,
-        proposal.rule_column("content"),
-        vector if proposal.content or entry is None else entry.embedding,
+        proposal.content,
+        vector,
         condition=proposal.rule_column("condition"),
         action=proposal.rule_column("action"),
-        without=own,
+        without=own | ({entry.pk} if entry else set()),
     )
-    return found if proposal.content else replace(found, match=matches.NO_MATCH)
 
 
 @write
@@ -200,11 +178,7 @@ def _submit_one(
     decision = policy.decide(playbook.project, proposal, results, caller)
     decision = privacy.hold_private(proposal, decision)
     decision = recurrence.reconsider(playbook.project, item, decision, caller)
-    if decision.is_held and (earlier := _find_held(playbook.project, item, caller)):
-        return earlier
     delta = _build_delta(playbook.project, item, caller)
-    if decision.is_held:
-        delta.payload[HELD] = "contradiction"
     delta.gates = [asdict(result) for result in results]
     delta.status = decision.status
     delta.risk = decision.risk
@@ -218,8 +192,7 @@ def _submit_one(
     if delta.status == PlaybookDelta.DeltaStatus.APPLIED:
         _apply(playbook, delta, item, caller)
     if decision.confirms:
-        _confirm(playbook, decision.confirms, delta, caller)
-    conflict_lifecycle.open_conflicts(delta, item.contradicted)
+        witnesses.confirm(playbook, decision.confirms, delta, caller)
     if delta.status != PlaybookDelta.DeltaStatus.APPLIED:
         # The revision of an applied delta writes its audit rows.
         trail.record(
@@ -238,37 +211,6 @@ def _find_known(proposal: Proposal) -> PlaybookDelta | None:
     if not proposal.idempotency_key:
         return None
     rows = PlaybookDelta.objects.filter(idempotency_key=proposal.idempotency_key)
-    found: PlaybookDelta | None = rows.first()
-    return found
-
-
-def _confirm(
-    playbook: Playbook, waiting_id: uuid.UUID, second: PlaybookDelta, caller: Caller
-) -> None:
-    """Apply the repair that waits, unless it contradicts an entry by now."""
-    waiting = PlaybookDelta.objects.select_related("entry").get(pk=waiting_id)
-    waiting.project = playbook.project
-    found = reevaluate(waiting, delta_vectors.find(waiting)).contradicted
-    if found:
-        conflict_lifecycle.open_conflicts(waiting, found)
-    else:
-        witnesses.confirm(playbook, waiting_id, second, caller)
-
-
-def _find_held(
-    project: Project, item: PreparedProposal, caller: Caller
-) -> PlaybookDelta | None:
-    """Find the same change of the same person, which waits since an earlier request."""
-    rows = PlaybookDelta.objects.pending().filter(
-        project=project,
-        operation=item.proposal.operation,
-        entry=item.proposal.entry,
-        content=item.proposal.content or "",
-        proposed_by=caller.name[:200],
-        key_id=caller.key_id,
-        payload__contains=item.proposal.payload,
-        payload__has_key=HELD,
-    )
     found: PlaybookDelta | None = rows.first()
     return found
 

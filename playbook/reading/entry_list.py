@@ -15,7 +15,6 @@ from memories.models import Memory
 from playbook.entries import entry_index, freshness
 from playbook.entries.freshness import Freshness
 from playbook.models import (
-    Conflict,
     EntryVector,
     PlaybookEntry,
     Support,
@@ -74,15 +73,9 @@ def find(project: Project, filters: EntryFilters, caller: Caller) -> EntryQueryS
 
 
 def contested_ids(project: Project) -> set[uuid.UUID]:
-    """Return the ids of the active entries that agents get with the mark `contested`.
-
-    They are in doubt, or in an open conflict.
-    """
-    rows = Conflict.objects.filter(project=project)
-    sides = rows.marking_entries().values_list("left_id", "right_id")
+    """Return the ids of the active entries in doubt: agents get them as `contested`."""
     entries = PlaybookEntry.objects.filter(project=project).current().order_by()
-    doubted = entries.filter(freshness.in_doubt()).values_list("pk", flat=True)
-    return {pk for pair in sides for pk in pair if pk} | set(doubted)
+    return set(entries.filter(freshness.in_doubt()).values_list("pk", flat=True))
 
 
 def _refuse_unknown_categories(project: Project, categories: Sequence[str]) -> None:
@@ -112,7 +105,6 @@ def with_details(
     vectors = EntryVector.objects.filter(
         entry=OuterRef("pk"), model=active_model.find_name()
     )
-    open_conflicts = Conflict.objects.filter(state=Conflict.ConflictStage.OPEN)
     return (
         freshness.annotate(rows, caller)
         .defer(*SEARCH_COLUMNS)
@@ -121,22 +113,14 @@ def with_details(
             support_count=Count("supports"),
             is_embedded=Exists(vectors),
             is_of_person=acceptance.of_person(),
-            is_disputed=Exists(open_conflicts.filter(left=OuterRef("pk")))
-            | Exists(open_conflicts.filter(right=OuterRef("pk"))),
         )
     )
-
-
-def is_contested(entry: PlaybookEntry) -> bool:
-    """Return whether an entry of `with_details` is in doubt, or in an open conflict."""
-    is_disputed: bool = entry.is_disputed  # type: ignore[attr-defined]  # `with_details`
-    return is_disputed or freshness.is_in_doubt(entry)
 
 
 def is_accepted(entry: PlaybookEntry) -> bool:
     """Return whether a person stands behind an entry of `with_details`, and nothing against it."""
     is_of_person: bool = entry.is_of_person  # type: ignore[attr-defined]  # `with_details`
-    return is_of_person and not is_contested(entry)
+    return is_of_person and not freshness.is_in_doubt(entry)
 
 
 def order_ids(rows: QuerySet[PlaybookEntry], order: EntryOrder) -> list[uuid.UUID]:

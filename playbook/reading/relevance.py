@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from django.db.models import Case, Exists, F, OuterRef, Value, When
 from pgvector.django import CosineDistance
@@ -14,7 +14,7 @@ from common.text import question_focus
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
-from playbook.models import Conflict, EntryVector
+from playbook.models import EntryVector
 from playbook.queries import EntryQuerySet
 from playbook.rule_text import applicability
 from playbook.rule_text.applicability import Surroundings
@@ -94,7 +94,6 @@ def _measure_rows(
     around: Surroundings,
 ) -> Iterator[tuple[uuid.UUID, Relevance]]:
     same = rows.current().order_by().filter(pk=OuterRef("entry_id"))
-    hiding_conflicts = Conflict.objects.hiding_entry(OuterRef("entry_id"))
     found = (
         EntryVector.objects.filter(
             Exists(same), project_id=project.pk, model=vector.model
@@ -102,7 +101,6 @@ def _measure_rows(
         .order_by()
         .annotate(
             distance=CosineDistance("embedding", list(vector)),
-            is_disputed=Exists(hiding_conflicts),
             is_answer=Case(
                 When(entry__content__regex=_ANSWER, then=True), default=Value(False)
             ),
@@ -112,14 +110,13 @@ def _measure_rows(
         )
     )
     scale = active_model.scale_of(vector.model)
-    columns = ("entry_id", "distance", "is_answer", "applies_to", "is_disputed")
+    columns = ("entry_id", "distance", "is_answer", "applies_to")
     rows_found = found.values_list(*columns, "helpful", "harmful")
-    for pk, distance, is_answer, applies_to, is_disputed, *votes in rows_found:
+    for pk, distance, is_answer, applies_to, *votes in rows_found:
         similarity = round(scale.similarity(1 - distance), 4)
         base = ANSWER_GATE if is_answer else RULE_GATE
         least = required_cosine(base, *votes)
-        found_here = _judge(applies_to, similarity, around, least)
-        yield pk, _hide(found_here) if is_disputed else found_here
+        yield pk, _judge(applies_to, similarity, around, least)
 
 
 def _judge(
@@ -133,11 +130,6 @@ def _judge(
     lead = round(similarity - least, 4)
     language = applicability.find_language(applies_to, around)
     return Relevance(similarity, lead >= 0 or bool(match), lead, match, language)
-
-
-def _hide(found: Relevance) -> Relevance:
-    """Return the relevance of an entry that an open conflict hides."""
-    return replace(found, is_relevant=False, language="")
 
 
 def without_answers(rows: EntryQuerySet) -> EntryQuerySet:

@@ -194,9 +194,7 @@ class Permissions:
 
     def _is_own(self, delta: PlaybookDelta) -> bool:
         key_id = self.caller.key_id
-        # A curator's own change that is held needs no second person. It waits only for
-        # the choice between the two rules.
-        if key_id is None or delta.key_id is None or delta.is_held:
+        if key_id is None or delta.key_id is None:
             return False
         return delta.key_id == key_id or delta.key_id in self._own_keys
 

@@ -11,7 +11,6 @@ from common.caller import Caller
 from common.db import write
 from inference.embedding.vector import Vector
 from playbook import delta_vectors
-from playbook.conflicts import conflict_lifecycle
 from playbook.history import operations
 from playbook.history.live_guard import UnsafeText
 from playbook.models import PlaybookDelta
@@ -24,7 +23,6 @@ from playbook.proposals.person_edits import (
 from playbook.proposals.proposed_change import Producer
 from playbook.review import (
     available,
-    contradictions,
     delta_review,
     renewal,
     verification,
@@ -58,8 +56,6 @@ def accept(
     A delta in quarantine is refused, and only a delta of low risk is accepted in a bulk. If two curators accept a delta at the same time, exactly
     one succeeds. If the entry of the delta has changed since the delta was written, the
     delta is renewed, and StaleEntry is raised: the person decides about it as it is now.
-    If the delta contradicts active entries, conflicts are opened, and Contradiction is
-    raised.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
     decision = Acceptance({}, embedded_text.vector, note, in_bulk)
@@ -77,9 +73,7 @@ def edit_and_accept(
 ) -> PlaybookDelta:
     """Apply a waiting delta in a person's own words.
 
-    The delta becomes human-written, and keeps its original proposal in `suggested`. If
-    the words contradict active entries, the delta waits in these words, conflicts are
-    opened, and Contradiction is raised.
+    The delta becomes human-written, and keeps its original proposal in `suggested`.
     """
     if not changes:
         raise errors.Invalid("An edit changes at least one column.")
@@ -94,7 +88,6 @@ def edit_and_accept(
     return _accept_or_mark(delta, caller, decision, version)
 
 
-@contradictions.opens_conflicts
 def _accept_or_mark(
     delta: PlaybookDelta, caller: Caller, decision: Acceptance, version: int | None
 ) -> PlaybookDelta:
@@ -126,8 +119,6 @@ def _accept_locked(
         )
     if decision.changes:
         _reword(delta, decision.changes)
-    # The playbook may have other rules now, and the text of the delta may have changed.
-    contradictions.refuse(delta, decision.vector, caller)
     delta_review.sign(delta, caller, decision.note)
     apply.apply_delta(
         playbook,
@@ -179,7 +170,6 @@ def reject(
     delta.save()
     if not delta_vectors.find(delta):
         delta_vectors.embed_later(delta.project_id)
-    conflict_lifecycle.close_for_rejection(delta, caller)
     delta_review.audit(delta, caller, "reject")
     if delta.casts_doubt and delta.entry and delta.entry.is_live:
         verification.verify(delta.entry, caller, note=reason)

@@ -85,13 +85,8 @@ GATES = {
     ),
     "duplicate": GateWords(
         "Duplicate",
-        "No rule of the playbook says the same.",
-        "a rule of the playbook may say the same",
-    ),
-    "contradiction": GateWords(
-        "Contradiction",
-        "No rule of the playbook says the opposite.",
-        "it contradicts a rule of the playbook",
+        "No rule of the playbook is near.",
+        "a rule of the playbook may say the same or the opposite",
     ),
     "supply": GateWords(
         "Sources",

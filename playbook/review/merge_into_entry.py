@@ -5,12 +5,13 @@ from __future__ import annotations
 from common import errors
 from common.caller import Caller
 from common.db import write
+from common.text import same_text
 from playbook import delta_vectors
-from playbook.entries import matches, neighbours
+from playbook.entries import neighbours
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import apply, person_edits
 from playbook.proposals.proposed_change import Operation, Producer
-from playbook.review import available, contradictions, delta_review
+from playbook.review import available, delta_review
 from playbook.review.delta_review import EmbeddedText
 from playbook.rule_text import merge_texts
 
@@ -37,9 +38,7 @@ def merge(
     """Apply a waiting addition or update as a merge into an entry.
 
     Without `embedded_text`, `make_text` merges the two texts. The delta keeps its
-    original proposal in `suggested`. Raises StaleEntry if the entry has changed. If the
-    merged text contradicts other entries, the merge waits, conflicts are opened, and
-    Contradiction is raised.
+    original proposal in `suggested`. Raises StaleEntry if the entry has changed.
     """
     available.require("merge", delta, caller)
     embedded_text = embedded_text or make_text(delta, entry)
@@ -84,14 +83,12 @@ def _refuse_other_kind(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
 
 
 def _combine_texts(entry: PlaybookEntry, delta: PlaybookDelta) -> str:
-    conflict = matches.disagreement_without_names(entry.content, delta.content)
-    if conflict:
-        raise NoMergedText(
-            f"The delta disagrees with {entry.label} ({conflict}); send the merged text as "
-            "`content`, or decide which of the two is right."
-        )
     text = merge_texts.merge(entry.content, delta.content)
-    if text is None:
+    # "Never pass `path`" has all words of "Pass `path`", and says the opposite.
+    if text is None or not all(
+        same_text.join_words(part) in same_text.join_words(text)
+        for part in (entry.content, delta.content)
+    ):
         raise NoMergedText(
             f"Code cannot merge the texts of {entry.label} and of the delta; "
             "send the merged text as `content`."
@@ -99,7 +96,6 @@ def _combine_texts(entry: PlaybookEntry, delta: PlaybookDelta) -> str:
     return text
 
 
-@contradictions.opens_conflicts
 @write
 def _merge_locked(
     delta: PlaybookDelta,
@@ -114,7 +110,6 @@ def _merge_locked(
     _retarget(delta, entry, entry_version, embedded_text.text)
     if embedded_text.is_by_hand:
         delta.producer = Producer.HUMAN
-    contradictions.refuse(delta, embedded_text.vector, caller)
     delta_review.sign(delta, caller, note)
     status = Status.EDITED if embedded_text.is_by_hand else Status.ACCEPTED
     apply.apply_delta(

@@ -15,7 +15,6 @@ from common.caller import Caller
 from common.db import write
 from inference.embedding.vector import Vector
 from playbook import delta_vectors
-from playbook.conflicts import conflict_lifecycle
 from playbook.history import operations
 from playbook.history.revision import COUNTERS, SUPPORTS
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
@@ -80,7 +79,6 @@ def renew(
     _set_risk(delta, item, results, caller)
     delta.version += 1
     delta.save()
-    conflict_lifecycle.open_conflicts(delta, item.contradicted)
 
 
 def _gates(delta: PlaybookDelta, results: Sequence[GateResult]) -> list[GateResult]:

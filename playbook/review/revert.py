@@ -11,26 +11,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
 from django.utils import timezone
 
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from playbook.conflicts import conflict_lifecycle, conflict_list
-from playbook.conflicts.conflict_lifecycle import DECISIVE_COLUMNS
-from playbook.conflicts.contradiction import Contradiction, ReturningRule
-from playbook.entries import matches
-from playbook.entries.opposed_rules import RuleIndex
 from playbook.history import change_chains, undo_changes
 from playbook.history.change_chains import Chain
 from playbook.history.revision import Cause, Revision, lock_playbook
-from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.queries import PlaybookChangeQuerySet
 from playbook.reading import delta_list, past_revisions
 from playbook.review import available, delta_review
-from playbook.review.contradictions import opens_conflicts
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus
@@ -148,7 +141,6 @@ def _is_picked_and_out_of_force(chain: Chain, selected: set[uuid.UUID]) -> bool:
     return chain.root.pk in selected and not chain.is_in_force
 
 
-@opens_conflicts
 @write
 def undo_delta(
     delta_to_undo: PlaybookDelta,
@@ -178,7 +170,6 @@ def _revert_delta(delta: PlaybookDelta, caller: Caller, reason: str) -> Playbook
     return delta
 
 
-@opens_conflicts
 @write
 def revert_changes(
     project: Project,
@@ -191,7 +182,7 @@ def revert_changes(
 
     Counters and supports change only by the difference, so that later votes stay.
     Raises NothingToRevert, TooManyChanges, DeltaState, Overlap, DuplicateEntry,
-    OverBudget, Contradiction and UnsafeText.
+    OverBudget and UnsafeText.
     """
     caller.require(Role.CURATOR, project.pk)
     playbook = lock_playbook(project)
@@ -215,45 +206,9 @@ def revert_changes(
     )
     changes = revision.close()
     deltas = _mark_deltas(project, chains_to_revert, caller, reason)
-    _refuse_contradictions(undo_result.entries, changes, caller)
-    conflict_lifecycle.update_conflicts(changes, caller, toggled=deltas)
     return RevertResult(
         revision.number, changes, undo_result.entries, deltas, tuple(undo_result.notes)
     )
-
-
-def _refuse_contradictions(
-    entries: Sequence[PlaybookEntry], changes: Sequence[PlaybookChange], caller: Caller
-) -> None:
-    """Refuse a revert that brings back a rule beside one that it contradicts.
-
-    The two sides of an open conflict may return, because agents get neither as certain.
-    """
-    ids = {c.entry_id for c in changes if DECISIVE_COLUMNS & c.after.keys()}
-    active = [entry for entry in entries if entry.pk in ids and entry.is_live]
-    rules = RuleIndex.load(active[0].project_id) if active else None
-    contradicted = {
-        entry: found
-        for entry in active
-        if (
-            found := matches.find_contradicted(
-                entry, rules, settled=conflict_list.disputed_entries(entry.pk)
-            )
-        )
-    }
-    if contradicted:
-        near = [one for found in contradicted.values() for one in found]
-        labels = ", ".join(entry.label for entry in [*contradicted][:MAX_LISTED])
-        raise Contradiction(
-            near[:MAX_LISTED],
-            caller=caller,
-            returning=[_returning_rule(entry) for entry in contradicted],
-            text=f"What the revert brings back ({labels})",
-        )
-
-
-def _returning_rule(entry: PlaybookEntry) -> ReturningRule:
-    return ReturningRule(entry.pk, entry.content, entry.condition, entry.action)
 
 
 def _refuse_too_many(number: int) -> None:
@@ -315,8 +270,6 @@ def _mark_deltas(
         elif delta.status == Status.REVERTED and delta.pk in in_force:
             _mark_in_force_again(delta)
             changed.append(delta)
-    _open_conflicts(project, [d for d in changed if d.status == Status.REVERTED])
-    _close_conflicts(project, changed)
     # As in `undo_changes`, every row exists already and is updated.
     PlaybookDelta.objects.bulk_create(
         changed,
@@ -343,61 +296,13 @@ def _mark_reverted(delta: PlaybookDelta, caller: Caller, reason: str) -> None:
 
 def _mark_in_force_again(delta: PlaybookDelta) -> None:
     # A playbook that was restored from an export lacks this key.
-    before: dict[str, Any] = delta.payload.get(BEFORE_REVERT, {})
+    before: dict[str, Any] = delta.payload.pop(BEFORE_REVERT, {})
     delta.status = before.get("status", Status.APPLIED)
     delta.reviewer = before.get("reviewer", "")
     delta.review_note = before.get("review_note", "")
     reviewed_at = before.get("reviewed_at")
     delta.reviewed_at = datetime.fromisoformat(reviewed_at) if reviewed_at else None
     delta.version += 1
-
-
-def _open_conflicts(project: Project, deltas: Sequence[PlaybookDelta]) -> None:
-    """Reopen the conflicts of reverted decisions.
-
-    The delta keeps the decision about its conflict.
-    """
-    by_id = {delta.pk: delta for delta in deltas}
-    rows = Conflict.objects.filter(project=project, decided_with__overlap=list(by_id))
-    for conflict in rows.exclude(state=Conflict.ConflictStage.OPEN):
-        for pk in set(conflict.decided_with) & by_id.keys():
-            _keep_decision(by_id[pk], conflict.pk, conflict.decision)
-        conflict.state = Conflict.ConflictStage.OPEN
-        conflict.save(update_fields=["state"])
-
-
-def _keep_decision(
-    delta: PlaybookDelta, conflict_id: uuid.UUID, decision: dict[str, Any]
-) -> None:
-    delta.payload[BEFORE_REVERT].setdefault("decisions", {})[str(conflict_id)] = (
-        decision
-    )
-
-
-def _close_conflicts(project: Project, changed: Sequence[PlaybookDelta]) -> None:
-    """Restore the decision about a conflict once all of its deltas are in force again.
-
-    Until then, one of the deltas that is not in force keeps the decision. A person's
-    later decision about the conflict stays.
-    """
-    decisions: dict[str, dict[str, Any]] = {}
-    for delta in changed:
-        if delta.status != Status.REVERTED:
-            decisions |= delta.payload.pop(BEFORE_REVERT, {}).get("decisions", {})
-    conflicts = Conflict.objects.filter(project=project, pk__in=decisions)
-    by_id = {delta.pk: delta for delta in changed}
-    for conflict in conflicts.filter(
-        Q(state=Conflict.ConflictStage.OPEN) | Q(decided_by="")
-    ):
-        decision = decisions[str(conflict.pk)]
-        rows = PlaybookDelta.objects.filter(pk__in=decision["decided_with"])
-        deltas = [by_id.get(delta.pk, delta) for delta in rows]
-        out = [delta for delta in deltas if delta.status not in PlaybookDelta.IN_FORCE]
-        if not out:
-            conflict.decide_again(decision)
-        elif out[0].status == Status.REVERTED:
-            _keep_decision(out[0], conflict.pk, decision)
-            out[0].save(update_fields=["payload"])
 
 
 def _event(delta: PlaybookDelta, caller: Caller) -> Any:

@@ -1,7 +1,6 @@
 """Merge the texts of two rules by using the sentences of the two texts.
 
-Pure functions. The caller has checked that the two texts do not disagree
-(`playbook.entries.matches.disagreement_without_names`).
+Pure functions. A person, or a model, chose the two texts.
 """
 
 from __future__ import annotations

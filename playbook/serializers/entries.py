@@ -106,7 +106,7 @@ class EntryOut(serializers.ModelSerializer[PlaybookEntry]):
         return [str(support.memory_id) for support in reversed(supports)]
 
     def get_is_contested(self, entry: PlaybookEntry) -> bool:
-        return entry_list.is_contested(entry)
+        return freshness.is_in_doubt(entry)
 
     def get_is_due(self, entry: PlaybookEntry) -> bool:
         return freshness.is_due(entry.review_after)

@@ -11,13 +11,11 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common.caller import Role
-from playbook.conflicts.contradiction import Contradiction
 from playbook.history import operations
 from playbook.history.live_guard import UnsafeText
 from playbook.models import PlaybookDelta
 from playbook.reading import delta_list, entry_list
 from playbook.review import (
-    contradictions,
     decide,
     delta_review,
     merge_into_entry,
@@ -59,8 +57,6 @@ class DeltaDecisionView(ProjectView):
         except UnsafeText:
             delta_review.mark_quarantined(delta, self.caller)
             raise
-        except Contradiction as refusal:
-            raise contradictions.open_conflicts(refusal) from None
 
     def prepare(self, delta: PlaybookDelta, data: dict[str, Any]) -> None:
         """Do the slow steps.

@@ -15,7 +15,6 @@ from common.api import problem
 from common.api.serializers import page_of
 from common.caller import Role
 from memories.models import Memory
-from playbook.conflicts import contradiction
 from playbook.models import PlaybookEntry
 from playbook.proposals import observed_lesson, person_edits, submission
 from playbook.proposals.proposed_change import Proposal, Quote
@@ -65,10 +64,9 @@ class DeltasView(ProjectView):
     def post(self, request: Request) -> Response:
         """Propose a change.
 
-        The status and the gates of the returned delta say what happened and why. A
-        curator's own change that contradicts an entry waits, and the answer is 409
-        `contradiction`, which names the conflicts to decide. With `observation_id`, it is a
-        lesson about that observation; the same text again returns the same delta.
+        The status and the gates of the returned delta say what happened and why. With
+        `observation_id`, it is a lesson about that observation; the same text again returns
+        the same delta.
         """
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
@@ -82,10 +80,7 @@ class DeltasView(ProjectView):
         submit = observed_lesson.submit if is_observed else submission.submit
 
         def act() -> tuple[int, dict[str, Any]]:
-            delta = submit(prepared)[0]
-            if refusal := contradiction.refusal_for(delta, self.caller):
-                return refusal.status, problem.body_of(refusal)
-            return 201, delta_forms.describe_delta(delta, self.caller)
+            return 201, delta_forms.describe_delta(submit(prepared)[0], self.caller)
 
         return self.run_once(project.pk, act)
 

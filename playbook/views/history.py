@@ -13,11 +13,10 @@ from rest_framework.response import Response
 from access.project_view import ProjectView
 from common.api.serializers import PageQuery, page_of
 from common.caller import Role
-from playbook.conflicts.contradiction import Contradiction
 from playbook.models import PlaybookEntry
 from playbook.reading import change_list, entry_list, revision_diff
 from playbook.reading.change_list import ChangeFilters
-from playbook.review import contradictions, revert
+from playbook.review import revert
 from playbook.review.revert import RevertTarget
 from playbook.serializers import changes as change_forms
 from playbook.views import ordered_pages
@@ -112,11 +111,7 @@ class RevertPlaybookView(ProjectView):
             )
             return 200, change_forms.revert_output(result)
 
-        try:
-            return self.run_once(project.pk, act)
-        except Contradiction as refusal:
-            # With an Idempotency-Key, the conflicts were rolled back with the revert.
-            raise contradictions.open_conflicts(refusal) from None
+        return self.run_once(project.pk, act)
 
     def target(self, project: Project, data: dict[str, Any]) -> RevertTarget:
         for name, find in (

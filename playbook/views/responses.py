@@ -9,8 +9,6 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common import errors
-from common.api import problem
-from playbook.conflicts import contradiction
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.proposals import submission
 from playbook.proposals.proposed_change import Proposal
@@ -25,16 +23,12 @@ def submit_edit(
 ) -> Response:
     """Submit a person's change.
 
-    The status is 202 if the change waits for another person, and 409 if it waits because
-    it contradicts entries.
+    The status is 202 if the change waits for another person.
     """
     prepared = submission.prepare(project, [proposal], view.caller)
 
     def act() -> tuple[int, dict[str, Any]]:
         delta = submission.submit(prepared)[0]
-        if refusal := contradiction.refusal_for(delta, view.caller):
-            # The answer is returned, because the change waits: an error would undo it.
-            return refusal.status, problem.body_of(refusal)
         waits = delta.status == PlaybookDelta.DeltaStatus.PENDING
         return 202 if waits else status, describe_result(view, delta)
 

@@ -130,7 +130,7 @@ class TestVotes:
 
         entry.refresh_from_db()
         assert entry.harmful == 1
-        assert entry.is_contested
+        assert entry.is_doubted
 
     def test_an_entry_with_the_right_answer_is_helpful(self, answered, live):
         answered(25, "DebtFaceAmount", "RentExpense")

@@ -41,7 +41,6 @@ from memories.store import search_columns as memory_indexing
 from playbook.entries import entry_index as entry_indexing
 from playbook.history import revision
 from playbook.models import (
-    Conflict,
     Exposure,
     Playbook,
     PlaybookChange,
@@ -440,9 +439,6 @@ def world(project, a_memory, an_entry):
             run_id=run.pk,
             related_memory_id=memory.pk,
             changed_at=NOW(),
-        ),
-        Conflict.objects.create(
-            project=project, left=entry, right=elder, reason=cut(500)
         ),
         Support.objects.create(entry=entry, memory=memory),
         Exposure.objects.create(

@@ -270,18 +270,6 @@ class TestEntries:
         do(curator, entry, "restore")
         assert entry.status == "active"
 
-    def test_one_that_contradicts_another_leads_to_its_card(self, curator, project):
-        url = reverse("admin:playbook_playbookentry_add")
-        curator.post(url, ENTRY | {"project": project.pk})
-        opposite = ENTRY["content"].replace("Never", "Always")
-
-        answer = curator.post(url, ENTRY | {"project": project.pk, "content": opposite})
-
-        delta = PlaybookDelta.objects.get(content=opposite)
-        assert answer.url.startswith(reverse("console:inbox_card", args=[delta.pk]))
-        assert delta.status == "pending"
-        assert PlaybookEntry.objects.get().content == ENTRY["content"]
-
     def test_its_line_breaks_do_not_change(self, curator, an_entry):
         entry = an_entry("gotchas-00001", content="Never cache:\n- berths\n- piers")
         lines = sent_by_a_browser(entry.content)

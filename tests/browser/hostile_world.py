@@ -11,7 +11,7 @@ from common.ids import uuid7
 from inference.models import ActiveModel
 from memories.models import Memory, MemoryFile, PossibleDuplicate
 from playbook.history.revision import SUPPORTS, entry_values
-from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from projects.models import Project
 from tests.admin.conftest import HOSTILE, NOW, SCRIPT, cut
 from tests.browser import routes
@@ -91,12 +91,6 @@ def hostile_rows(world, deltas, a_memory):
         project=project, memory=other, other=memory, similarity=0.9, why_not_merged="x"
     )
     PlaybookEntry.objects.filter(pk=world[PlaybookEntry].pk).update(harmful=4)
-    Conflict.objects.create(
-        project=project,
-        left=world[PlaybookEntry],
-        delta=deltas["pending"],
-        reason=cut(500),
-    )
     marked = a_memory(
         content=f"Once more {HOSTILE}", is_duplicate=True, duplicate_of=memory
     )

@@ -17,7 +17,6 @@ from common.ids import uuid7
 from console.inbox import tabs
 from conversations.models import Session, Summary
 from memories.models import File
-from playbook.models import Conflict
 from tests.admin.conftest import MARK
 from tests.support import page_addresses
 
@@ -104,8 +103,6 @@ def of_console(world, deltas, marked):
         yield Visit("console:inbox", url("console:inbox", tab=tab), tab)
     yield Visit("console:inbox", url("console:inbox", cause="none"), "nothing fits")
     yield Visit("console:inbox_card", url("console:inbox_card", pending.pk))
-    conflict = world[Conflict]
-    yield Visit("console:inbox_conflict", url("console:inbox_conflict", conflict.pk))
     for number in (1, 2):
         where = url("console:inbox_quote", pending.pk, number)
         yield Visit("console:inbox_quote", where, str(number))

@@ -1,4 +1,4 @@
-"""More decisions of a person: conflicts, duplicates, and a job that a worker runs."""
+"""More decisions of a person: duplicates, and a job that a worker runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from memories.duplicates import scan
 from memories.models import Memory, PossibleDuplicate
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook.models import Conflict, PlaybookEntry
 from tests.browser.review import wait_for_text
-from tests.playbook.conflicts.test_conflicts import OPPOSITE, RULE
 from tests.support import product_processes
 
 pytestmark = [
@@ -19,14 +17,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-
-
-@pytest.fixture
-def conflict(waiting_deltas, write):
-    """Two rules that cannot both hold, the newer one still waiting."""
-    write(RULE)
-    waiting_deltas(OPPOSITE)
-    return Conflict.objects.get()
 
 
 @pytest.fixture
@@ -40,49 +30,6 @@ def inbox(sign_in, open_page):
         return page
 
     return make
-
-
-class TestAConflict:
-    def test_the_newer_stays(self, conflict, inbox):
-        page = inbox("conflicts")
-
-        page.page.keyboard.press("2")
-
-        wait_for_text(page, "the newer rule stays")
-        page.page.wait_for_selector("#inbox-empty:visible")
-        conflict.refresh_from_db()
-        assert (conflict.state, conflict.decided_by) == ("superseded", "user:bob")
-        assert [e.content for e in PlaybookEntry.objects.current()] == [OPPOSITE]
-        assert page.complaints == []
-
-    def test_both_stay_each_under_its_condition(self, conflict, inbox):
-        page = inbox("conflicts")
-        keys = page.page.keyboard
-
-        keys.press("s")
-        page.page.wait_for_selector("input[name=left_condition]:focus")
-        keys.type("on a laptop")
-        keys.press("Tab")
-        keys.type("in the nightly build")
-        keys.press("Enter")
-
-        wait_for_text(page, "each under its condition")
-        conditions = {e.condition for e in PlaybookEntry.objects.current()}
-        assert conditions == {"on a laptop", "in the nightly build"}
-        assert page.complaints == []
-
-    def test_the_newer_is_refused(self, conflict, inbox):
-        page = inbox("conflicts")
-        keys = page.page.keyboard
-
-        keys.press("r")
-        page.page.wait_for_selector("input[name=note]:focus")
-        keys.type("not here")
-        keys.press("Enter")
-        wait_for_text(page, "the newer rule is refused")
-        conflict.refresh_from_db()
-        assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
-        assert page.complaints == []
 
 
 def test_a_duplicate_is_marked_and_unmarked(project, alice, inbox):

@@ -10,7 +10,7 @@ from django.urls import reverse
 from access.models import ApiKey
 from ace.models import AceRun
 from memories.models import PossibleDuplicate
-from playbook.models import Conflict, PlaybookEntry
+from playbook.models import PlaybookEntry
 from tests.browser.people import PASSWORD
 
 PAGE = settings.BASE_DIR / "docs/curating.md"
@@ -62,17 +62,6 @@ def after_edit(walk):
     keys = re.findall(r"`(.+?)`", "\n".join(written(KEYS)))
     assert sorted(keys) == sorted(shown.all_inner_texts())
     walk.keys.press("Escape")
-
-
-def conflict(walk):
-    walk.go("console:inbox", tab="conflicts")
-    walk.sees("Never run the database migrations", "The older stays")
-
-
-def after_conflict(walk):
-    walk.keys.press("1")
-    walk.wait_for_text("Decided: the older rule stays")
-    assert not Conflict.objects.filter(state="open").exists()
 
 
 def duplicates(walk):
@@ -189,7 +178,6 @@ STEPS = [
     ("Home: is all well?", "home", home, do_nothing),
     ("Review: what waits for you", "review", review, do_nothing),
     ("Decide with the keyboard", "edit", edit, after_edit),
-    ("Conflicts", "conflict", conflict, after_conflict),
     ("Possible duplicates", "duplicates", duplicates, after_duplicates),
     ("Quarantine", "quarantine", quarantine, after_quarantine),
     ("Applied automatically", "automatic", automatic, after_automatic),

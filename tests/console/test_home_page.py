@@ -21,7 +21,6 @@ from mcp_server.models import HookCount, Push
 from memories.models import File, Memory, Tag
 from playbook.models import (
     Anchor,
-    Conflict,
     Exposure,
     Playbook,
     PlaybookChange,
@@ -35,7 +34,7 @@ pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
 # sidebar; the project; eight for the key figures, four charts, five for the
 # entries, two for the figures of the week, three tables.
-QUERIES = 29
+QUERIES = 28
 HOME = reverse("admin:index")
 
 
@@ -254,7 +253,6 @@ class TestThePage:
             a_memory()
             a_change(project, a_run(project, given=entry), "add")
             a_delta(project)
-            Conflict.objects.create(project=project, left=entry, reason="r")
             path = f"src/{uuid7()}.py"
             Anchor.objects.create(entry=entry, project_id=project.pk, file_path=path)
             File.objects.create(
@@ -499,14 +497,11 @@ class TestEntries:
             an_entry("gotchas-3", helpful=1),
             an_entry("gotchas-4"),
         ]
-        Conflict.objects.create(
-            project=project, left=made[1], right=made[2], reason="r"
-        )
 
         shown = self.labels(project, alice)["Most contested entries"]
 
-        assert shown == ["gotchas-1", "gotchas-2", "gotchas-3"]
-        assert [e.label for e in made if e.is_contested] == shown
+        assert shown == ["gotchas-1"]
+        assert [e.label for e in made if e.is_doubted] == shown
 
     def test_the_suspect_name_the_file_that_changed(self, project, alice, an_entry):
         entry = an_entry("gotchas-1")

@@ -20,7 +20,7 @@ from inference.errors import InferenceError
 from memories.models import PossibleDuplicate
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
+from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
 from playbook.proposals import memory_removal, submission
 from playbook.review import decide
 from projects.models import Membership
@@ -57,11 +57,8 @@ def many(project, a_memory, an_entry):
         for number in range(count):
             for status in statuses:
                 entry = new_entry()
-                delta = delta_of(project, entry, status, risk="low")
+                delta_of(project, entry, status, risk="low")
             delta_of(project, entry, "pending", risk="quarantine")
-            Conflict.objects.create(
-                project=project, left=new_entry(), delta=delta, reason="against"
-            )
             PossibleDuplicate.objects.create(
                 project=project,
                 memory=a_memory(),
@@ -300,7 +297,7 @@ class TestLists:
 
     @pytest.mark.parametrize(
         "tab",
-        ["pending", "conflicts", "duplicates", "quarantine", "automatic", "rejected"],
+        ["pending", "duplicates", "quarantine", "automatic", "rejected"],
     )
     def test_a_long_list_needs_as_many_queries_as_a_short_one(
         self, waiting_deltas, curator, tab, many, django_assert_max_num_queries
@@ -673,123 +670,6 @@ class TestBulk:
         assert "Choose some proposals first." in answer.json()["said"]
 
 
-class TestConflicts:
-    @pytest.fixture
-    def conflict(self, waiting_deltas, write):
-        write("When running `pytest`, set `DJANGO_SETTINGS_MODULE` before.")
-        waiting_deltas(
-            "When running `pytest`, never set `DJANGO_SETTINGS_MODULE` before."
-        )
-        return Conflict.objects.get()
-
-    def resolve(self, client, conflict, name, data=None, **extra):
-        url = reverse("console:inbox_resolve", args=[conflict.pk, name])
-        return client.post(url + "?tab=conflicts", data or {}, **extra)
-
-    def test_it_shows_both_sides_side_by_side(self, conflict, curator):
-        page = page_of(curator, tab="conflicts")
-
-        assert "gotchas-00001" in page
-        assert "never set" in page
-        assert "helpful 0" in page
-        assert "result <q>" in page
-
-    @pytest.mark.parametrize(("winner", "state"), [("left", 1), ("right", 0)])
-    def test_one_side_stays(self, conflict, curator, winner, state):
-        self.resolve(curator, conflict, "supersede", {"winner": winner})
-
-        conflict.refresh_from_db()
-        assert (conflict.state, conflict.decided_by) == ("superseded", "user:bob")
-        assert conflict.left.is_live == bool(state)
-
-    def test_both_stay_each_under_its_condition(self, conflict, curator):
-        typed = {"left_condition": "in CI", "right_condition": "in a shell"}
-
-        self.resolve(curator, conflict, "split", typed)
-
-        conflict.refresh_from_db()
-        assert conflict.state == "split"
-        assert PlaybookEntry.objects.current().count() == 2
-
-    def test_the_newer_is_refused(self, conflict, curator):
-        self.resolve(curator, conflict, "reject", {"note": "no"})
-
-        conflict.refresh_from_db()
-        assert (conflict.state, conflict.delta.status) == ("rejected", "rejected")
-
-    @pytest.mark.parametrize("name", ["supersede", "split"])
-    def test_the_last_decision_is_undone(self, conflict, curator, name):
-        before = conflict.left.content
-        typed = {"left_condition": "in CI", "right_condition": "in a shell"}
-        said = self.resolve(curator, conflict, name, typed, **DATA).json()["said"]
-        ids = re.findall('name="id" value="([^"]+)"', said)
-        versions = re.findall('name="version" value="([^"]+)"', said)
-
-        url = reverse("console:inbox_undo")
-        answer = curator.post(url, {"id": ids, "version": versions}, **DATA)
-
-        assert answer.status_code == 200
-        conflict.refresh_from_db()
-        assert conflict.delta.status == "reverted"
-        [left] = PlaybookEntry.objects.current()
-        assert (left.pk, left.content) == (conflict.left_id, before)
-
-    def test_the_second_person_learns_who_decided_and_loses_nothing(
-        self, conflict, curator, owner
-    ):
-        self.resolve(owner, conflict, "reject")
-        typed = {"left_condition": "in CI", "right_condition": "in a shell"}
-
-        answer = self.resolve(curator, conflict, "split", typed)
-
-        page = answer.content.decode()
-        assert answer.status_code == 409
-        assert "already decided: rejected by user:alice" in page
-
-    def test_a_changed_side_is_reported_and_the_input_stays(self, conflict, curator):
-        typed = {"left_condition": "in CI", "right_condition": "in CI"}
-
-        answer = self.resolve(curator, conflict, "split", typed, **DATA)
-
-        assert answer.status_code == 400
-        assert 'value="in CI"' in answer.json()["card"]
-        stale = {"winner": "left", "right_expected_version": 9}
-        answer = self.resolve(curator, conflict, "supersede", stale)
-        assert answer.status_code == 409
-
-    @pytest.mark.parametrize("name", ["accept", "edit"])
-    def test_accepting_leads_to_the_choice(self, conflict, curator, name):
-        url = reverse("console:inbox_decide", args=[conflict.delta_id, name])
-        text = "When running `pytest`, do not set `DJANGO_SETTINGS_MODULE` before."
-        typed = {"content": text} if name == "edit" else {}
-
-        go = curator.post(url, typed, **DATA).json()["go"]
-        answer = curator.post(
-            reverse("console:inbox_decide", args=[conflict.delta_id, "accept"]),
-            follow=True,
-        )
-
-        page = answer.content.decode()
-        assert answer.redirect_chain[0][0] == go
-        assert reverse("console:inbox_conflict", args=[conflict.pk]) in go
-        assert "contradicts gotchas-00001" in page
-        for choice in ("supersede", "split", "reject"):
-            assert reverse("console:inbox_resolve", args=[conflict.pk, choice]) in page
-        assert PlaybookEntry.objects.current().count() == 1
-
-    def test_charlie_sees_no_conflict(self, conflict, charlies):
-        url = reverse("console:inbox_conflict", args=[conflict.pk])
-
-        assert charlies.get(url).status_code == 404
-
-    def test_charlie_cannot(self, conflict, charlies, browser_of):
-        assert self.resolve(charlies, conflict, "reject").status_code == 404
-        answer = self.resolve(browser_of(Role.WRITER), conflict, "reject")
-        assert answer.status_code == 403
-        conflict.refresh_from_db()
-        assert conflict.state == "open"
-
-
 class TestDuplicates:
     @pytest.fixture
     def pair(self, project, alice):
@@ -1058,17 +938,16 @@ class TestAddressesOfDecisions:
         [
             ("bulk", []),
             ("undo", []),
-            ("resolve", [uuid.uuid4(), "split"]),
             ("settle", [uuid.uuid4(), "merge"]),
         ],
     )
     def test_the_others_lead_to_the_list(self, project, curator, name, said):
         address = reverse(f"console:inbox_{name}", args=said)
 
-        answer = curator.get(address + "?tab=conflicts", follow=True)
+        answer = curator.get(address + "?tab=duplicates", follow=True)
 
         [(url, _)] = answer.redirect_chain
-        assert url == inbox(project=project.pk, tab="conflicts")
+        assert url == inbox(project=project.pk, tab="duplicates")
         assert answer.status_code == 200
         assert curator.put(address).status_code == 405
 

@@ -7,8 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from common.caller import Role
-from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from tests.admin.conftest import HOSTILE, queries_of
 from tests.console.conftest import TEXT, a_run, add, newest_change
 from tests.console.test_entry_placement import place
@@ -182,19 +181,6 @@ class TestTakingBack:
         entry.refresh_from_db()
         assert entry.content == TEXT
         assert PlaybookEntry.objects.current().count() == 2
-
-    def test_what_would_bring_back_a_contradiction_leads_to_the_choice(
-        self, curator, project, entry, alice
-    ):
-        removal = person_edits.removal(entry, alice, reason="", version=None)
-        person_edits.submit_edit(project, removal, alice)
-        add(project, alice, TEXT.replace("Moor", "Never moor"))
-
-        answer = take_back(curator, project, "revision", revision=2)
-
-        page = reverse("console:inbox_conflict", args=[Conflict.objects.get().pk])
-        assert answer.url.startswith(page)
-        assert "contradicts gotchas-00002" in curator.get(answer.url).content.decode()
 
     def test_a_change_a_delta_and_a_run(self, curator, project, entry, alice):
         reword(entry, alice, "Moor at the south berth.")

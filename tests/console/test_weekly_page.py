@@ -18,7 +18,6 @@ from memories.models import MemoryExposure
 from playbook.history import votes
 from playbook.history.revision import Cause
 from playbook.models import (
-    Conflict,
     Exposure,
     PlaybookChange,
     PlaybookDelta,
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.django_db
 # Session, account, roles, the names of projects and the waiting changes of the
 # sidebar; the project; changes, harmful votes, entries, deltas, conflicts, exposures of
 # rules and of memories; for the figures lessons and memories.
-QUERIES = 15
+QUERIES = 14
 WEEKLY = reverse("console:weekly")
 
 
@@ -191,20 +190,18 @@ class TestWhatWasLearned:
 
         assert lesson.decided_by == "the policy, as a rule proposed"
 
-    def test_harmful_votes_and_conflicts_are_listed(self, project, alice):
+    def test_harmful_votes_are_listed(self, project, alice):
         entry = add(project, alice)
         last_week(PlaybookChange.objects.all())
         vote(project, entry, "harmful", alice)
         vote(project, entry, "harmful", alice)
         vote(project, entry, "helpful", alice)
-        Conflict.objects.create(project=project, left=entry, reason="two berths")
 
         found = this_week(project, alice)
 
         assert [(one.label, one.harmful) for one in found.contested] == [
             (entry.label, 2)
         ]
-        assert [one.reason for one in found.conflicts] == ["two berths"]
         assert not any(found.lessons.values())
 
     def test_another_week_has_none_of_it(self, project, alice):
@@ -286,7 +283,6 @@ class TestThePage:
         def fill(number):
             entry = add(project, alice, f"Read tide table {number} first.")
             vote(project, entry, "harmful", alice)
-            Conflict.objects.create(project=project, left=entry, reason="r")
 
         fill(0)
         page(owner, project)
@@ -344,7 +340,7 @@ class TestMarkdown:
     def test_it_says_of_an_empty_week_that_nothing_was_learned(self, owner, project):
         text = page(owner, project, week="2020-W01", format="markdown")
 
-        assert text.content.decode().count("Nothing.") == 5
+        assert text.content.decode().count("Nothing.") == 4
 
     def test_a_hostile_world_makes_no_tag(self, owner, world, project):
         text = page(owner, project, format="markdown").content.decode()

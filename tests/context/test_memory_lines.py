@@ -65,8 +65,8 @@ class TestLine:
     def test_no_line_repeats_another(self, store, ask):
         first = store("Retry the invoice export when the gateway answers 503.")
         second = store(
-            "The invoice export: when the gateway answers 503, retry.",
-            agent_id="other",
+            "Retry the invoice export, when the gateway answers 503!",
+            scope=Scope("user", "u1"),
         )
 
         assert len({first.pk, second.pk} & {*ids(ask())}) == 1
@@ -99,29 +99,11 @@ class TestNoHarm:
 
         assert 'unconfirmed since "billing/export.py" changed' in item.line.text
 
-    def test_two_that_disagree_are_given_as_such(self, store, ask):
+    def test_two_that_disagree_are_both_given(self, store, ask):
         one = store("Always retry the invoice export when the gateway answers 503.")
         other = store("Never retry the invoice export when the gateway answers 503.")
 
-        context = ask()
-
-        assert {*ids(context)} == {one.pk, other.pk}
-        assert all("contradicts" in item.line.text for item in context.memories)
-
-    def test_two_about_different_things_do_not_disagree(self, store, ask):
-        store("Retry the invoice export when the gateway answers 503.")
-        store("The invoice export writes one file per customer.")
-
-        assert not any(item.line.contradicts for item in ask().memories)
-
-    def test_one_beyond_the_limit_still_contradicts(self, store, ask):
-        one = store("Always retry the invoice export when the gateway answers 503.")
-        other = store("Never retry the invoice export when the gateway answers 503.")
-
-        [item] = ask(top_k=1).memories
-
-        [against] = {str(one.pk), str(other.pk)} - {str(item.hit.memory.pk)}
-        assert item.line.contradicts == (against,)
+        assert {*ids(ask())} == {one.pk, other.pk}
 
 
 class TestScope:

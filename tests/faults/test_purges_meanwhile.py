@@ -103,7 +103,7 @@ def test_a_file_that_a_concurrent_write_links_to_stays(project, alice, monkeypat
     assert second.file_links.get().file.file_path == "a.py"
 
 
-def test_a_write_reports_no_contradiction_with_a_purged_memory(store, purged_after):
+def test_a_write_names_no_duplicate_of_a_purged_memory(store, purged_after):
     store("flu_host")
     purged_after("compare_new")
 
@@ -114,7 +114,7 @@ def test_a_write_reports_no_contradiction_with_a_purged_memory(store, purged_aft
     assert not traces("flu_host")
 
 
-def test_a_scan_reports_no_contradiction_with_a_purged_memory(
+def test_a_scan_names_no_duplicate_of_a_purged_memory(
     store, purged_after, project, alice
 ):
     store("flu_host")

@@ -26,13 +26,13 @@ from common.text import (
     prompt_injection,
     question_focus,
     quote,
+    same_text,
     secrets,
     storable_json,
     supply,
     visible,
     word_diff,
 )
-from common.text.contradiction import disagreement, rule_opposition
 from common.text.json_secrets import JsonMasker
 from inference.errors import InferenceError
 from inference.language import chat_answer
@@ -139,7 +139,7 @@ def check_gates(text: str) -> None:
 
 def compare(text: str) -> None:
     other = f"Never {text}"
-    disagreement.reason_to_keep_apart(text, other)
+    same_text.find_difference(text, other)
     merge_texts.merge(text, f"{other}. C")
     word_diff.diff_words(text, other)
 
@@ -219,7 +219,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "find_sources": supply.find_sources,
     "describe_text": supply.describe_text,
     "compare": compare,
-    "find_opposition": lambda text: rule_opposition.find_opposition(text, "Use it."),
     "separate_words": tokenise.separate_words,
     "compounds": tokenise.compounds,
     "parse_query": lambda text: parse_query.parse(text, "operators"),

@@ -127,7 +127,6 @@ PAIR = f"{V1}/possible-duplicates/<uuid:pair_id>"
 PURGE = f"{V1}/purges/<uuid:purge_id>"
 ENTRY = f"{V1}/playbook/entries/<uuid:entry_id>"
 DELTA = f"{V1}/playbook/deltas/<uuid:delta_id>"
-CONFLICT = f"{V1}/playbook/conflicts/<uuid:conflict_id>"
 RUN = f"{V1}/ace/runs/<uuid:run_id>"
 SESSION = f"{V1}/sessions/<session_key:key>"
 SUMMARY = f"{V1}/summaries/<str:summary_id>"
@@ -378,20 +377,6 @@ TABLE = [
     Route("DELETE", ENTRY, ("entry",), lowest=WRITER),
     Route("GET", f"{ENTRY}/history", ("entry",)),
     Route("POST", f"{ENTRY}/verify", ("entry",), filled(note="ok"), lowest=CURATOR),
-    Route("GET", f"{V1}/playbook/conflicts", query=about()),
-    Route("GET", CONFLICT, ("conflict",), is_private=True),
-    Route(
-        "POST", f"{CONFLICT}/supersede", ("conflict",), lowest=CURATOR, is_private=True
-    ),
-    Route(
-        "POST",
-        f"{CONFLICT}/split",
-        ("conflict",),
-        filled(left_condition="by day", right_condition="by night"),
-        lowest=CURATOR,
-        is_private=True,
-    ),
-    Route("POST", f"{CONFLICT}/reject", ("conflict",), lowest=CURATOR, is_private=True),
     Route("GET", f"{V1}/playbook/deltas", query=about()),
     Route(
         "POST",

@@ -77,7 +77,7 @@ def hidden_from(answer, route, world):
     """Return private words and ids of an answer that are not in its request."""
     text = answer_texts(answer, route, world)
     private = ("memory", "duplicate", "other", "deleted", "sensitive", "pair", "delta")
-    private += ("compacted", "conflict", "decided", *TASK)
+    private += ("compacted", *TASK)
     private += ("session", "summary", "constraint")
     private += ("fact", "episode", "conversation", "invocation")
     words = [MARK, *(getattr(world, name) for name in private)]

@@ -16,13 +16,12 @@ from common.caller import Role
 from jobs import runner
 from jobs.models import Job
 from memories.models import DuplicateFinding, Memory, PossibleDuplicate, Purge
-from playbook.models import Conflict, PlaybookDelta
+from playbook.models import PlaybookDelta
 from projects.models import Organization, Project
 
 API = "/api/v1"
 # A stem of itself, and a word that nothing else in the service writes.
 MARK = "quokkazed"
-OPPOSITE = "Never run the nightly tests of the grey harbour before the tide has turned."
 
 
 @dataclass
@@ -120,17 +119,9 @@ def private_part(api, project, mark, **more):
         "evidence": [quote],
         "reason": mark,
     }
-    found["delta"], found["conflict"] = disputed(
-        api,
-        proposal | {"content": f"When the {mark} deploys, run `blue.sh` instead."},
-        rival(api, project, "Run `red.sh` to deploy, whatever the colour."),
+    found["delta"] = waiting(
+        api, proposal | {"content": f"When the {mark} deploys, run `blue.sh` instead."}
     )
-    _, found["decided"] = disputed(
-        api,
-        proposal | {"content": f"{OPPOSITE} ({mark})"},
-        rival(api, project, OPPOSITE.replace("Never", "Always")),
-    )
-    posted(api, f"playbook/conflicts/{found['decided']}/reject", {"note": mark})
     user = (more.get("scope") or {}).get("user_id", "u1")
     found |= private_tiers(api, project, mark, user)
     return found | private_sessions(api, project, mark, user)
@@ -233,23 +224,11 @@ def anonymous_session(api, project):
     return posted(api, "sessions", body)["id"]
 
 
-def disputed(api, proposal, rival_id):
-    """Return the ids of a waiting proposal and of its conflict with an entry."""
+def waiting(api, proposal):
+    """Return the id of a waiting proposal."""
     made = posted(api, "playbook/deltas", proposal)["id"]
     PlaybookDelta.objects.filter(pk=made).update(status="pending")
-    conflict, _ = Conflict.objects.update_or_create(
-        project_id=proposal["project_id"],
-        left_id=rival_id,
-        delta_id=made,
-        defaults={"reason": proposal["reason"]},
-    )
-    return made, conflict.pk
-
-
-def rival(api, project, text):
-    """Return the id of a shared entry, for a private proposal against it."""
-    body = {"project_id": str(project.pk), "content": text, "category": "gotchas"}
-    return posted(api, "playbook/entries", body)["entry"]["id"]
+    return made
 
 
 def scanned(api, project, private):

@@ -23,7 +23,6 @@ OF_ONE_PROJECT = {
     "entry_vector_once_per_chunk",
     "anchor_once_per_entry",
     "delta_vector_once_per_model",
-    "conflict_once",
     "exposure_once_per_run",
     "lexeme_once_per_corpus",
     "ace_reflection_run_id_key",

@@ -3,15 +3,12 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from django.db import transaction
 
 from memories.store import write as store_write
 from memories.store.drafts import Draft
-from playbook import delta_vectors
-from playbook.history.revision import lock_playbook
 from playbook.learning import learn
 from playbook.models import PlaybookEntry
-from playbook.proposals import apply, person_edits
+from playbook.proposals import person_edits
 from playbook.proposals.proposed_change import Proposal, Quote
 
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
@@ -97,14 +94,6 @@ def set_options(project):
         project.save()
 
     return change
-
-
-@transaction.atomic
-def apply_beside(delta, caller):
-    """Make a proposal active beside the rule that it contradicts, as older versions did."""
-    vector = delta_vectors.find(delta)
-    playbook = lock_playbook(delta.project)
-    apply.apply_delta(playbook, delta, caller, status="accepted", vector=vector)
 
 
 def reword(entry, caller, content):

@@ -28,7 +28,6 @@ from common.text.visible import drop_invisible
 from console.weekly import week_markdown, week_summary
 from console.weekly.week_summary import WeekLesson, WeekSummary
 from console.weeks import Week
-from playbook.models import Conflict
 from search import snippets
 from search.snippets import Mark
 from tests.renderers.foreign_text import FILLED, FOREIGN, JSON
@@ -85,26 +84,13 @@ LESSONS = st.builds(
     decided_by=FOREIGN,
     why=FOREIGN,
 )
-CONFLICTS = st.builds(
-    Conflict,
-    pk=st.uuids(),
-    project_id=st.uuids(),
-    reason=FILLED,
-    state=st.just("open"),
-)
-WEEKS = st.tuples(
-    FILLED, st.lists(LESSONS, max_size=2), st.lists(CONFLICTS, max_size=2)
-)
+WEEKS = st.tuples(FILLED, st.lists(LESSONS, max_size=2))
 
 
 def week_of(row: Any) -> WeekSummary:
-    _, lessons, conflicts = row
+    _, lessons = row
     kinds = dict.fromkeys(week_markdown.TITLES, ())
-    return WeekSummary(
-        Week(date(2026, 3, 2)),
-        {**kinds, week_summary.NEW: lessons},
-        conflicts=conflicts,
-    )
+    return WeekSummary(Week(date(2026, 3, 2)), {**kinds, week_summary.NEW: lessons})
 
 
 def week_page(row: Any) -> str:
@@ -140,7 +126,7 @@ def text_of_inline(token: Any) -> tuple[str, int]:
 
 
 def expected_week(row: Any) -> Any:
-    project, lessons, conflicts = row
+    project, lessons = row
 
     def plain(value: str) -> str:
         return clip(visible_line(value), week_markdown.MAX_TEXT)
@@ -150,7 +136,6 @@ def expected_week(row: Any) -> Any:
         why = f". {lesson.why}" if lesson.why else ""
         details = f"added; evidence: none; decided by {lesson.decided_by}{why}"
         lines.append((f"{lesson.label} {plain(lesson.text)}\n{plain(details)}", 1))
-    lines += [(f"{plain(one.reason)} (open)", 1) for one in conflicts]
     heading = f"{plain(project)}: learned in 2026-W10"
     return (heading, 0), len(week_of(row).sentences) + len(lines), lines
 

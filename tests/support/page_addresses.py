@@ -20,7 +20,7 @@ from agents.models import AgentRun
 from console.inbox.tabs import TABS
 from conversations.models import Session, Summary
 from memories.models import File, Memory
-from playbook.models import Conflict, PlaybookDelta
+from playbook.models import PlaybookDelta
 
 PREFIX, API = "admin/", "api/v1/"
 # The routes that have no page of their own, and the reason for each.
@@ -203,8 +203,6 @@ def _row(name: str, subjects: PageSubjects) -> Model | None:
         return subjects.rows.get(Session)
     if name == "console:agent_run":
         return subjects.rows.get(AgentRun)
-    if name == "console:inbox_conflict":
-        return subjects.rows.get(Conflict)
     if name.startswith("console:inbox_"):
         return subjects.rows[PlaybookDelta]
     rows = (

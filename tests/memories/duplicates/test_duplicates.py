@@ -24,9 +24,9 @@ from memories.tasks import forget_findings
 from search import near
 from tests.faults.test_purges_meanwhile import is_blocked
 
-TEXT = "the cache is cleared by the nightly job of the search service"
-# The same words, so that a vector alone finds it; the hashes differ.
-NEAR = "The cache is cleared, by the nightly job, of the search service."
+TEXT = "der Cache wird von dem nächtlichen Lauf der Suche nicht mehr geleert"
+# The same without an article, which the hash does not leave out: a vector finds it.
+NEAR = TEXT.replace("dem ", "")
 
 
 @pytest.fixture
@@ -479,7 +479,7 @@ class TestScan:
         project.save()
         first = store(TEXT).memory
         store(NEAR)
-        store(NEAR.replace("job,", "job"))
+        store(TEXT.removeprefix("der "))
         return first
 
     def scan(self, api, project, run_jobs, *, apply):

@@ -43,7 +43,6 @@ HOLDING = {
     "memories_memorychange",
     "memories_possibleduplicate",
     "memories_tag",
-    "playbook_conflict",
     "playbook_playbookchange",
     "playbook_playbookdelta",
     "playbook_playbookentry",

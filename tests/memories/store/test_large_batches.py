@@ -108,8 +108,8 @@ class TestWriting:
 class TestEmbedding:
     def test_the_earliest_of_a_batch_is_the_original(self, write, run_jobs):
         alike = (
-            "the nightly job clears the cache",
-            "The nightly job, clears the cache",
+            "der Lauf in der Nacht leert nicht nur den Cache",
+            "der Lauf in der Nacht leert nicht nur Cache",
         )
         receipts = write([*lines(20), *({"content": text} for text in alike)])
 

@@ -43,13 +43,13 @@ class TestPlacing:
         assert (again.operation, again.status) == ("vote", "applied")
         assert again.entry_id == first.entry_id
 
-    def test_another_answer_to_the_same_question_is_a_conflict(self, add):
-        add("LeaseAndRentalExpense")
+    def test_another_answer_to_the_same_question_waits_and_names_the_first(self, add):
+        first = add("LeaseAndRentalExpense")
 
         other = add("PaymentsForRent")
 
         assert (other.operation, other.status) == ("add", "pending")
-        assert other.conflicts.count() == 1
+        assert first.entry.label in other.review_note
 
     def test_another_answer_to_a_near_question_is_a_rule_of_its_own(self, add):
         add("LeaseAndRentalExpense")

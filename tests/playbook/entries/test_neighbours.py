@@ -25,7 +25,7 @@ def match(project):
     def look(text, **fields):
         vectors = neighbours.embed_texts([text])
         vector = vectors[0] if vectors else None
-        return matches.compare_with_entries(project.pk, text, vector, **fields).match
+        return matches.compare_with_entries(project.pk, text, vector, **fields)
 
     return look
 
@@ -35,24 +35,25 @@ class TestMatch:
         ("old", "new", "verdict"),
         [
             (RULE, RULE.upper(), "same"),
-            (RULE, RULE.replace("starts", "begins"), "same"),
-            (RULE, RULE.replace("Always", "Never"), "against"),
+            (RULE, f"Please {RULE.replace('run the', 'run')}", "same"),
+            (RULE, RULE.replace("starts", "begins"), "near"),
+            (RULE, RULE.replace("Always", "Never"), "near"),
             (
                 RULE,
                 "Always run the database migrations before you start the whole suite.",
-                "alike",
+                "near",
             ),
             (RULE, "Keep `uv.lock` beside the project's other files.", "new"),
-            (RULE, f"{RULE} Use `manage.py migrate` for it.", "wider"),
+            (RULE, f"{RULE} Use `manage.py migrate` for it.", "near"),
             (
                 "When calling `edit`, pass the whole `path` of the file to change.",
                 "When calling `edit`, pass the whole `name` of the file to change.",
-                "against",
+                "near",
             ),
             (
                 "Set the timeout of the client to 30 seconds and retry two times.",
                 "Set the timeout of the client to 60 seconds and retry two times.",
-                "against",
+                "near",
             ),
         ],
     )
@@ -70,35 +71,11 @@ class TestMatch:
 
         assert match(text, condition="calling `write`").verdict == "new"
 
-    def test_an_added_literal_does_not_hide_an_opposite(self, write, match):
-        write(RULE, condition="before the tests")
-        text = f"{RULE.replace('Always', 'Never')} Use `manage.py`."
-
-        assert match(text, condition="before the tests").verdict == "against"
-
-    @pytest.mark.parametrize(
-        ("text", "condition", "verdict"),
-        [
-            (RULE.replace("Always", "Never"), "", "against"),
-            ("Never run database migrations.", "", "against"),
-            ("Do not run the migrations of another team's database.", "", "alike"),
-            (RULE.replace("Always", "Never"), "in production", "new"),
-        ],
-    )
-    def test_an_opposite_further_away_is_never_simply_new(
-        self, write, text, condition, verdict
-    ):
-        near = neighbours.Neighbour(write(RULE, condition="in tests"), 0.8)
-        if not condition:
-            near.entry.condition = ""
-
-        assert matches.compare(text, near, condition=condition).verdict == verdict
-
     @pytest.mark.parametrize(
         ("text", "verdict"),
         [
-            (f"{BEGINNING}\n{' '.join(WORDS[280:360])}", "alike"),
-            (f"{' '.join(WORDS[200:280])}\n{BEGINNING}", "same"),
+            (f"{BEGINNING}\n{' '.join(WORDS[280:360])}", "near"),
+            (f"{' '.join(WORDS[200:280])}\n{BEGINNING}", "near"),
         ],
     )
     def test_long_texts_are_one_rule_by_all_of_their_words(self, write, text, verdict):

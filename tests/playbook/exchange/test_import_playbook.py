@@ -265,15 +265,16 @@ class TestComparing:
 
         assert all(delta_vectors.find(delta) for delta in deltas())
 
-    def test_a_rule_of_an_import_that_contradicts_one_is_not_accepted_at_once(
-        self, take_in, deltas, write, accept_all
+    def test_a_rule_of_an_import_names_the_rule_that_it_is_near(
+        self, take_in, deltas, write
     ):
         write("Always run `make lint` before `git push`.")
         take_in(rules("Never run `make lint` before `git push`."))
 
-        [outcome] = accept_all()
-
-        assert outcome.refusal.code == "contradiction"
+        delta = deltas()[-1]
+        [gate] = [gate for gate in delta.gates if gate["name"] == "duplicate"]
+        assert gate["message"].startswith("gotchas-00001 is near")
+        assert delta.risk == "medium"
 
     def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(
         self, take_in, deltas, refuse, run_jobs, monkeypatch

@@ -6,13 +6,11 @@ import json
 import uuid
 
 from common import errors
-from playbook.conflicts import conflict_list, conflict_sides
 from playbook.exchange import import_playbook
 from playbook.history import replay, votes
 from playbook.history.change_chains import build_chains
 from playbook.history.revision import COUNTERS, SUPPORTS, Cause
 from playbook.models import (
-    Conflict,
     Playbook,
     PlaybookChange,
     PlaybookDelta,
@@ -23,10 +21,8 @@ from playbook.review import (
     bulk,
     decide,
     merge_into_entry,
-    resolve_conflict,
     revert,
 )
-from playbook.review.resolution_steps import SplitPart
 
 BUDGET = 120  # tokens: about eight of the entries below
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]
@@ -36,7 +32,6 @@ STAMPS = ("version", "updated_at")
 PERSON = ("add", "update", "delete", "restore", "deprecate", "tag", "merge", "import")
 LEARNED = ("add", "oppose", "update", "merge", "deprecate", "delete", "vote")
 DECISIONS = ("accept", "edit", "reject", "bulk", "undo", "take_up")
-RULINGS = ("right", "left", "split", "reject")
 REVERTS = ("change", "delta", "run", "revision", "range")
 BEGINNING = [
     ("person", "add", 0, 1),
@@ -150,16 +145,6 @@ class History:
             entry = self.chosen(PlaybookEntry, other)
             merge_into_entry.merge(delta, entry, self.alice)
 
-    def rule(self, what, n, other):
-        conflict = self.chosen(Conflict, n)
-        if what == "split":
-            parts = SplitPart(f"On {WORDS[n]}"), SplitPart(f"Off {WORDS[other]}")
-            resolve_conflict.split(conflict, *parts, self.alice)
-        elif what == "reject":
-            resolve_conflict.reject(conflict, self.alice)
-        else:
-            resolve_conflict.supersede(conflict, self.alice, winner=what)
-
     def use(self, what, n, other):
         entry = self.chosen(PlaybookEntry, n)
         cause = Cause(run_id=self.runs[other % 4], memory_id=self.memory.pk)
@@ -230,15 +215,6 @@ class History:
         chains = build_chains(changes.in_order())
         self.check_counters(chains, present)
         self.check_deltas(chains)
-        self.check_conflicts()
-
-    def check_conflicts(self):
-        """No side of an open conflict has gone: agents are not given the other one."""
-        rows = Conflict.objects.filter(project=self.project, state="open")
-        for conflict in conflict_list.with_sides(rows):
-            sides = conflict_sides.sides_of(conflict)
-            assert sides.left.is_live
-            assert sides.right.is_live
 
     def check_labels(self, present):
         labels = {state["label"]: pk for pk, state in present.items()}

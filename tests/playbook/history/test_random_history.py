@@ -20,7 +20,6 @@ from tests.playbook.history.random_history import (
     LEARNED,
     PERSON,
     REVERTS,
-    RULINGS,
     History,
     as_bytes,
 )
@@ -32,7 +31,6 @@ STEP = st.one_of(
     st.tuples(st.just("person"), st.sampled_from(PERSON), SMALL, SMALL),
     st.tuples(st.just("learn"), st.sampled_from(LEARNED), SMALL, SMALL),
     st.tuples(st.just("decide"), st.sampled_from(DECISIONS), SMALL, SMALL),
-    st.tuples(st.just("rule"), st.sampled_from(RULINGS), SMALL, SMALL),
     st.tuples(st.just("revert"), st.sampled_from(REVERTS), SMALL, SMALL),
     st.tuples(st.just("again"), st.just(""), SMALL, SMALL),
     st.tuples(st.just("use"), st.just(""), SMALL, SMALL),
@@ -41,7 +39,6 @@ STEP = st.one_of(
 # A conflict was open again whose proposal had gone, when a part of it came and went.
 IN_PART = [
     ("person", "update", 0, 0),
-    ("rule", "right", 0, 0),
     ("person", "add", 5, 0),
     ("again", "", 0, 3),
     ("again", "", 0, 0),

@@ -5,7 +5,7 @@ import pytest
 from memories.store import files
 from playbook.history.votes import Vote
 from playbook.learning import learn
-from playbook.models import Conflict, PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.reading import renderer
 from playbook.review import decide, verification
 
@@ -121,30 +121,6 @@ class TestOtherEvidence:
         [delta] = doubts()
         assert delta.payload["doubt"] == "correction"
         assert is_marked(entry)
-
-    @pytest.mark.parametrize("who", ["alice", "bob"])
-    def test_a_contradicting_repair_counts_from_a_key_that_may_attest(
-        self, request, write, lesson, run, project, who
-    ):
-        entry = write("Always call `edit_file` with the flag `--exact`.", "rule")
-        repair = lesson(
-            "Never call `edit_file` with the flag `--exact`.", repair_key="k"
-        )
-
-        learn.learn_from_task(
-            project,
-            [repair],
-            [],
-            run=run(repair, feedback_source="agent"),
-            caller=request.getfixturevalue(who),
-        )
-
-        assert Conflict.objects.get().left_id == entry.pk
-        kinds = [delta.payload["doubt"] for delta in doubts()]
-        assert kinds == (["repair"] if who == "alice" else [])
-        reader = request.getfixturevalue("alice")
-        [rendered] = renderer.render(project, reader).rendered_entries
-        assert rendered.is_contested == (who == "alice")
 
     @pytest.mark.parametrize("who", ["alice", "bob"])
     def test_a_gone_file_counts_from_a_key_that_may_attest(

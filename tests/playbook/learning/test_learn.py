@@ -66,20 +66,6 @@ class TestCurate:
         assert (entry.helpful, entry.content) == (1, FIRST)
         assert entry.supporting_memory_ids == [str(memory.pk)]
 
-    def test_it_proposes_a_wider_text_as_an_update(
-        self, project, bob, lesson, run, write
-    ):
-        entry = write(FIRST, author_kind="rule")
-        wider = lesson(f"{FIRST} It also takes `encoding`.")
-
-        curated = learn.learn_from_task(
-            project, [wider], [], run=run(wider), caller=bob
-        )
-
-        [delta] = curated.deltas
-        assert (delta.operation, delta.entry_id) == ("update", entry.pk)
-        assert (delta.expected_version, delta.status) == (1, "pending")
-
     def test_it_files_a_lesson_of_a_section_that_the_project_lacks(
         self, project, bob, lesson, run, set_options
     ):

@@ -6,7 +6,7 @@ from common.caller import Caller, Role
 from common.errors import Forbidden
 from inference.embedding.fake import outage
 from playbook.history.revision import OverBudget
-from playbook.models import Conflict, Playbook, PlaybookDelta, PlaybookEntry
+from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.proposals.proposed_change import Quote
 from projects.secret_policy import SecretFound
@@ -276,22 +276,6 @@ class TestQuarantine:
 
 
 class TestNeighbours:
-    def test_it_files_a_conflict_instead_of_merging_opposites(
-        self, project, bob, learned, write, set_options
-    ):
-        set_options(policy="auto")
-        entry = write(
-            "Always run the database migrations before the test suite starts."
-        )
-        text = "Never run the database migrations before the test suite starts."
-
-        [delta] = submission.propose(project, [learned(text)], bob)
-
-        conflict = Conflict.objects.get()
-        assert (delta.operation, delta.status) == ("add", "pending")
-        assert (conflict.left_id, conflict.delta_id) == (entry.pk, delta.pk)
-        assert gate(delta, "contradiction")["value"] == entry.label
-
     def test_it_names_the_entry_that_is_much_like_it(
         self, project, bob, learned, write, set_options
     ):

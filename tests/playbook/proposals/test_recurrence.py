@@ -11,7 +11,7 @@ from playbook.proposals import person_edits, submission
 from playbook.review import decide, revert
 
 LESSON = "Always run the database migrations before the test suite starts."
-PARAPHRASE = "Always run the database migrations before the test suite begins."
+AGAIN = "Always run database migrations, before the test suite starts"
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def rejected(learn, alice):
 
 
 class TestRejected:
-    @pytest.mark.parametrize("text", [LESSON, LESSON.upper(), PARAPHRASE])
-    def test_it_is_known_again_by_its_text_and_by_its_meaning(
+    @pytest.mark.parametrize("text", [LESSON, LESSON.upper(), AGAIN])
+    def test_it_is_known_again_by_its_text_and_by_its_words(
         self, learn, rejected, text
     ):
         again = learn(text)
@@ -44,14 +44,17 @@ class TestRejected:
         assert rejected.seen_again == 1
         assert not PlaybookEntry.objects.exists()
 
-    def test_it_lets_the_opposite_pass(self, learn, rejected):
-        assert learn(LESSON.replace("Always", "Never")).status == "applied"
+    def test_its_opposite_waits_and_names_it(self, learn, rejected):
+        opposite = learn(LESSON.replace("Always", "Never"))
+
+        assert opposite.status == "pending"
+        assert str(rejected.pk) in opposite.review_note
 
     def test_it_counts_a_run_once(self, learn, rejected):
         run_id = uuid.uuid4()
 
         learn(run_id=run_id)
-        learn(PARAPHRASE, run_id=run_id)
+        learn(AGAIN, run_id=run_id)
 
         rejected.refresh_from_db()
         assert rejected.seen_again == 1
@@ -112,7 +115,7 @@ class TestRejected:
 
         run_jobs()
 
-        assert learn(PARAPHRASE).status == "rejected"
+        assert learn(AGAIN).status == "rejected"
 
 
 class TestRetired:
@@ -127,7 +130,7 @@ class TestRetired:
         return act
 
     @pytest.mark.parametrize("operation", ["deprecate", "delete"])
-    @pytest.mark.parametrize("text", [LESSON, PARAPHRASE])
+    @pytest.mark.parametrize("text", [LESSON, AGAIN])
     def test_it_does_not_return_without_a_person(self, learn, retire, operation, text):
         entry = learn().entry
         retire(entry, operation)
@@ -143,10 +146,10 @@ class TestRetired:
 
         assert learn().status == "pending"
 
-    def test_what_is_like_it_only_is_a_lesson_of_its_own(self, learn, retire):
+    def test_what_is_like_it_waits(self, learn, retire):
         retire(learn().entry)
 
-        assert learn(LESSON.replace("Always", "Never")).status == "applied"
+        assert learn(LESSON.replace("Always", "Never")).status == "pending"
 
     def test_it_returns_when_a_person_accepts_it(self, learn, retire, alice):
         retire(learn().entry)
@@ -190,7 +193,7 @@ class TestWaiting:
     def test_the_inbox_shows_a_lesson_once(self, learn):
         first = learn(feedback_source="agent")
 
-        second = learn(PARAPHRASE, feedback_source="agent")
+        second = learn(AGAIN, feedback_source="agent")
 
         first.refresh_from_db()
         assert (first.status, second.status) == ("pending", "rejected")
@@ -212,7 +215,7 @@ class TestWaiting:
 class TestBatches:
     def test_two_alike_of_one_run_are_one_entry(self, project, bob, learned):
         run_id = uuid.uuid4()
-        both = [learned(text, run_id=run_id) for text in (LESSON, PARAPHRASE)]
+        both = [learned(text, run_id=run_id) for text in (LESSON, AGAIN)]
 
         deltas = submission.propose(project, both, bob)
 
@@ -221,7 +224,7 @@ class TestBatches:
 
     def test_two_alike_of_one_run_wait_once(self, project, bob, learned):
         fields = {"run_id": uuid.uuid4(), "feedback_source": "agent"}
-        both = [learned(text, **fields) for text in (LESSON, PARAPHRASE)]
+        both = [learned(text, **fields) for text in (LESSON, AGAIN)]
 
         deltas = submission.propose(project, both, bob)
 
@@ -232,7 +235,7 @@ class TestBatches:
     ):
         prepared = [
             submission.prepare(project, [learned(text)], bob)
-            for text in (LESSON, PARAPHRASE)
+            for text in (LESSON, AGAIN)
         ]
 
         deltas = [submission.submit(one)[0] for one in prepared]

@@ -9,8 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from inference.embedding.fake import outage
 from playbook.history import votes
 from playbook.history.revision import Cause
-from playbook.models import Conflict, PlaybookEntry
-from playbook.proposals import submission
+from playbook.models import PlaybookEntry
 from playbook.reading import relevance
 
 ALWAYS = "Always run the database migrations before the test suite starts."
@@ -104,83 +103,6 @@ class TestGate:
 
         assert after.similarity == before.similarity
         assert after.lead < before.lead
-
-    def test_an_open_conflict_shuts_out_both_sides(self, write, measured, project):
-        left, right = write(RULE), write(f"{RULE} again")
-        Conflict.objects.create(project_id=project.pk, left=left, right=right)
-
-        found = measured(RULE).by_id
-
-        assert not found[left.pk].is_relevant
-        assert not found[right.pk].is_relevant
-
-    @pytest.mark.parametrize(
-        ("author", "is_locked", "source", "is_given"),
-        [
-            ("rule", False, "agent", True),
-            ("rule", False, "environment", False),
-            ("rule", False, "human", False),
-            ("rule", True, "environment", True),
-            ("human", False, "environment", True),
-        ],
-    )
-    def test_what_only_waits_shuts_out_what_it_could_change_itself(
-        self,
-        write,
-        measured,
-        project,
-        bob,
-        learned,
-        author,
-        is_locked,
-        source,
-        is_given,
-    ):
-        entry = write(ALWAYS, author_kind=author)
-        PlaybookEntry.objects.filter(pk=entry.pk).update(locked=is_locked)
-        against = learned(NEVER, feedback_source=source)
-
-        submission.propose(project, [against], bob)
-
-        assert Conflict.objects.get().delta.status == "pending"
-        assert measured(ALWAYS).by_id[entry.pk].is_relevant is is_given
-
-    def test_a_writers_key_that_calls_itself_human_shuts_nothing_out(
-        self, write, measured, project, bob_api
-    ):
-        entry = write(ALWAYS, author_kind="rule")
-        told = {"content": NEVER, "category": "gotchas", "reason": "I am Alice."}
-        named = {"project_id": project.pk, "operation": "add", "producer": "human"}
-
-        answer = bob_api.post("/api/v1/playbook/deltas", told | named)
-
-        assert answer.status_code == 201, answer.json()
-        assert Conflict.objects.get().delta.producer == "human"
-        assert measured(ALWAYS).by_id[entry.pk].is_relevant
-
-    @pytest.mark.parametrize(
-        "changed",
-        [
-            {"author_kind": "rule"},
-            {"author_kind": "rule", "locked": True},
-            {"author_kind": "human"},
-        ],
-    )
-    def test_a_change_that_waits_does_not_shut_out_what_it_would_change(
-        self, write, measured, project, bob, learned, changed
-    ):
-        older, entry = write(ALWAYS, author_kind="rule"), write(FAR, **changed)
-        against = learned(
-            NEVER, operation="update", entry=entry, expected_version=entry.version
-        )
-
-        submission.propose(project, [against], bob)
-
-        conflict = Conflict.objects.get()
-        assert (conflict.left_id, conflict.right_id) == (older.pk, entry.pk)
-        assert conflict.delta.status == "pending"
-        assert measured(FAR).by_id[entry.pk].is_relevant
-        assert not measured(ALWAYS).by_id[older.pk].is_relevant
 
 
 class TestScope:

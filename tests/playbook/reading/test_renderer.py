@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from common.errors import Forbidden, NotFound
 from inference import tokens
 from inference.embedding import fake
-from playbook.models import Conflict, PlaybookEntry
+from playbook.models import PlaybookEntry
 from playbook.reading import relevance, renderer
 from playbook.reading.relevance import Relevance, Relevances
 
@@ -119,14 +119,6 @@ class TestGate:
         assert labels(answer) == [pinned.label, fits.label]
         assert answer.json()["left_out"] == {"budget": 0, "below_gate": 1}
 
-    def test_an_entry_in_an_open_conflict_does_not_pass(self, read, write, project):
-        entry, other = write(TASK), write("Paint every harbour green.")
-        Conflict.objects.create(project=project, left=entry, right=other, reason="x")
-
-        answer = read(task=TASK, relevant_only="true")
-
-        assert answer.json()["text"] == ""
-
     def test_without_the_embedder_nothing_is_relevant_and_a_note_says_so(
         self, read, write
     ):
@@ -153,12 +145,6 @@ class TestMarks:
 
         assert answer["text"] == f"{entry.line} (contested)\n"
         assert answer["entries"][0]["is_contested"] is True
-
-    def test_an_open_conflict_marks_both_sides(self, read, write, project):
-        left, right = write("Use tabs."), write("Paint every harbour green.")
-        Conflict.objects.create(project=project, left=left, right=right, reason="x")
-
-        assert read().json()["text"].count("(contested)") == 2
 
     def test_a_due_entry_has_no_mark_in_its_text(self, read, write):
         entry = write(review_after="2020-01-01T00:00:00Z")
@@ -191,12 +177,12 @@ class TestQueries:
     ):
         write(TASK)
         renderer.render(project, alice, task=TASK)
-        with django_assert_num_queries(10):
+        with django_assert_num_queries(9):
             renderer.render(project, alice, task=TASK)
         for n in range(10):
             write(f"Rule {n}: {TASK}")
 
-        with django_assert_num_queries(10):
+        with django_assert_num_queries(9):
             assert (
                 len(renderer.render(project, alice, task=TASK).rendered_entries) == 11
             )

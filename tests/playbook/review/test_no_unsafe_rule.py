@@ -10,7 +10,7 @@ from common.caller import Role
 from playbook.history.live_guard import UnsafeText
 from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.learning import deduplicate
-from playbook.models import Conflict, PlaybookChange, PlaybookDelta, PlaybookEntry
+from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.proposals import person_edits, submission
 from playbook.rule_text import text_gates
 
@@ -174,28 +174,6 @@ class TestRoads:
         delta = waiting(DANGER)
         PlaybookDelta.objects.update(risk="low", gates=[])
         api.post(f"{API}/deltas/{delta.pk}/accept", {})
-
-        assert not is_live()
-
-    @pytest.mark.parametrize("decision", ["supersede", "split"])
-    def test_a_conflict_does_not_make_it_live(
-        self, api, write, learned, project, bob, decision
-    ):
-        rule = "Always run the migrations before the test suite starts."
-        write(rule)
-        opposite = rule.replace("Always", "Never")
-        submission.propose(project, [learned(opposite)], bob)
-        conflict = Conflict.objects.get()
-        PlaybookDelta.objects.filter(pk=conflict.delta_id).update(
-            content=f"{opposite} {DANGER}"
-        )
-        parts = {
-            "left_condition": "in CI",
-            "right_condition": "on a laptop",
-            "left_content": DANGER,
-        }
-        body = parts if decision == "split" else {}
-        api.post(f"{API}/conflicts/{conflict.pk}/{decision}", body)
 
         assert not is_live()
 

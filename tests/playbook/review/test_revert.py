@@ -13,7 +13,6 @@ from memories.models import Memory, MemoryVector
 from playbook.history import change_chains, replay, votes
 from playbook.history.revision import Cause, DuplicateEntry, OverBudget
 from playbook.models import (
-    Conflict,
     Playbook,
     PlaybookChange,
     PlaybookDelta,
@@ -453,29 +452,6 @@ class TestMemoryThatIsGone:
         assert done.notes == ("1 memories are gone and support nothing again.",)
         assert entry.supporting_memory_ids == []
         assert replay.snapshot_at(project) == replay.current_snapshot(project)
-
-
-class TestConflict:
-    def test_it_opens_with_the_revert_of_its_decision_and_closes_again(
-        self, project, write, edit, revert_target
-    ):
-        left, right = write("Run `make a` first."), write("Run `make b` first.")
-        delta = edit(left, condition="On Linux")
-        conflict = Conflict.objects.create(
-            project=project,
-            left=left,
-            right=right,
-            state="split",
-            decided_by="alice",
-            decided_with=[delta.pk],
-        )
-        states = []
-        for _ in range(2):
-            revert_target(revert.delta_target, delta.pk)
-            conflict.refresh_from_db()
-            states.append(conflict.state)
-
-        assert states == ["open", "split"]
 
 
 class TestWhoMay:
