@@ -28,6 +28,8 @@ class FactRefusal(StrEnum):
     PHONE = "phone_number"
     IDENTIFIER = "personal_identifier"
     NAMED = "name_beside_identifier"
+    ADDRESS = "street_address"
+    SPECIAL = "special_category"
     INSTRUCTION = "instruction"
 
     @property
@@ -48,6 +50,9 @@ _MESSAGES = {
     FactRefusal.PHONE: f"{_PERSONAL} phone number.",
     FactRefusal.IDENTIFIER: f"{_PERSONAL} number.",
     FactRefusal.NAMED: f"{_PERSONAL} name or without the number beside it.",
+    FactRefusal.ADDRESS: f"{_PERSONAL} street and its number.",
+    FactRefusal.SPECIAL: "A fact keeps nothing about a person's health, belief, sexuality, "
+    "origin or convictions.",
     FactRefusal.INSTRUCTION: "A fact says what is, not what somebody has to do.",
 }
 

@@ -24,6 +24,8 @@ class PersonalData(StrEnum):
     PHONE = "phone_number"
     IDENTIFIER = "personal_identifier"
     NAMED = "name_beside_identifier"
+    ADDRESS = "street_address"
+    SPECIAL = "special_category"
 
 
 # Dashes and minus signs with which people write numbers.
@@ -88,6 +90,41 @@ _LONG_NUMBER = re.compile(
 )
 _TITLE_DOT = re.compile(r"\b(Mrs?|Ms|Dr|Prof|St)\.", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d$")
+
+
+# A street and the number of a house, in the order of each language.
+_STREETS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b[^\W\d_]{2,30}(?:stra(?:ss|ß)e|str\.|gasse|allee|straat|laan|gracht|gatan|vägen|gade|vej)"
+        r",? \d{1,4}(?: ?[a-z])?\b(?!\.\d)",
+        r"\b[^\W\d_]{2,30}[ -](?:straße|strasse|str\.|weg|platz|allee|sokak|sokağ.|caddesi|cad\.|mahallesi)"
+        r",? (?:no:? ?)?\d{1,4}(?: ?[a-z])?\b(?!\.\d)",
+        r"\b\d{1,5}[a-z]?,? (?:[^\W\d_]{1,20}\.? ){1,3}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr"
+        r"|boulevard|blvd|court|square|terrace|crescent)\b",
+        r"\b\d{1,5}(?: ?bis| ?ter)?,? (?:rue|avenue|boulevard|impasse|allée|chemin|quai) [^\W\d_]",
+        r"\b(?:via|viale|corso|piazza|calle|avenida|avda\.?|paseo|rua|travessa|praça|ulica|ul\.|aleja"
+        r"|улица|ул\.|улице|проспект|переулок|вулиця|вул\.|вулиці|שדרות|רחוב|شارع)"
+        r" (?:[^\W\d_]{1,30}\.?,? ){1,4}(?:n[.º°o]? ?|д\. ?|буд\. ?|дом )?\d{1,4}\b",
+        r"[路街道巷]\d{1,5}[号號]|\d{1,4}丁目|\d{1,4}番地|[가-힣]{1,10}[로길] ?\d{1,4}(?!\d)",
+    )
+)
+_PERSONAL_WORDS = read_groups(Path(__file__).parent / "words" / "personal_words.txt")
+_PEOPLE = _PERSONAL_WORDS["people"]
+_SPECIAL = re.compile(
+    r"(?<!\w)(?:"
+    + "|".join(
+        re.escape(entry.rstrip("*")) + (r"\w*" if entry.endswith("*") else r"(?!\w)")
+        for entry in sorted(_PERSONAL_WORDS["special"])
+    )
+    + ")|"
+    + "|".join(sorted(_PERSONAL_WORDS["special in any place"])),
+    re.IGNORECASE,
+)
+# `Anna has …`, `Anna takes …`: one name, and what a person does.
+_DOING = re.compile(
+    r"(?:^|[.!?] )(?!The|This|That|Each|It|Das|Der|Die|Le|La|El|Il)[A-Z][a-zà-ÿ]+ (?:has|is|was|takes|suffers|hat|ist|a|est|tiene|es|ha|è|tem)\b"
+)
 
 
 def find_personal_data(text: str) -> PersonalData | None:
@@ -197,10 +234,33 @@ def _is_capital(word: str) -> bool:
     return is_name_like and own not in _NO_NAMES
 
 
+def _has_street(text: str) -> bool:
+    return any(pattern.search(text) for pattern in _STREETS)
+
+
+def _has_special_category(text: str) -> bool:
+    """Whether a text tells a person's health, belief, sexuality, or conviction.
+
+    The words of `personal_words.txt` are those by which a machine can see it.
+    """
+    special = _SPECIAL.search(text)
+    if not special:
+        return False
+    words = re.findall(r"[^\W\d_]+", text.casefold())
+    return (
+        special[0] in _PERSONAL_WORDS["special in any place"]
+        or not _PEOPLE.isdisjoint(words)
+        or _DOING.search(text) is not None
+        or next(_names(text), None) is not None
+    )
+
+
 _CHECKS: tuple[tuple[PersonalData, Callable[[str], bool]], ...] = (
     (PersonalData.EMAIL, _has_email),
     (PersonalData.CARD, _has_card),
     (PersonalData.IDENTIFIER, _has_identifier),
     (PersonalData.PHONE, _has_phone),
     (PersonalData.NAMED, _has_named_identifier),
+    (PersonalData.ADDRESS, _has_street),
+    (PersonalData.SPECIAL, _has_special_category),
 )

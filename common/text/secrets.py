@@ -31,8 +31,8 @@ _FINDERS = (
     urls.find_secrets,
     assignments.find_values,
     commands.find_secrets,
-    prose.find_secrets,
 )
+_WORD = re.compile(r"[A-Za-z0-9_\u00c0-\u024f-]")
 MOST_ROUNDS = 4
 _MASK = re.compile(r"\[secret:[\w-]+(?::[0-9a-f]+)?\]")
 # A text of a request is masked where it is parsed and again where it is stored.
@@ -77,11 +77,11 @@ def find(text: str) -> list[Span]:
     """Return the secrets of a text, in order and without overlaps."""
     unmasked = _MASK.sub(_cover, text) if "[secret:" in text else text
     lowered = _lower(unmasked)
-    found = [
-        (rank, span)
-        for rank, finder in enumerate(_FINDERS)
-        for span in finder(unmasked, lowered)
-    ]
+    found = [(len(_FINDERS), span) for span in prose.find_secrets(unmasked, lowered)]
+    spaced = prose.space(unmasked)
+    lowered = lowered if spaced == unmasked else _lower(spaced)
+    for rank, finder in enumerate(_FINDERS):
+        found += [(rank, span) for span in finder(spaced, lowered)]
     return _merge_spans(text, found)
 
 
@@ -115,7 +115,7 @@ def _merge_spans(text: str, found: list[tuple[int, Span]]) -> list[Span]:
 def _word_end(text: str, end: int) -> int:
     """Extend a span to the end of its word, because newer keys are longer than the pattern."""
     if end and text[end - 1].isalnum():
-        while end < len(text) and (text[end].isalnum() or text[end] in "_-"):
+        while end < len(text) and _WORD.match(text[end]):
             end += 1
     return end
 

@@ -64,7 +64,37 @@ NAMED = [
     "Employee ID 33812: Tom McDonald",
     "Anna Schmidt lives at 12 Mill Lane",
 ]
+ADDRESSES = [
+    "The user's home is Gartenstrasse 5 in Berlin.",
+    "Sie wohnt in der Berliner Straße 12a.",
+    "Send it to 221B Baker Street.",
+    "Elle habite 14 rue Lepic à Paris.",
+    "Vive en la calle Mayor 7.",
+    "Abita in via Giuseppe Verdi 12.",
+    "Hij woont aan de Keizersgracht 174.",
+    "Han bor på Storgatan 5.",
+    "Mieszka przy ul. Długiej 8.",
+    "Он живёт на улице Ленина, д. 5.",
+    "Evi Atatürk Caddesi No: 12.",
+    "他住在中山路123号。",
+    "住所は銀座4丁目です。",
+    "그의 집은 세종대로 110에 있다.",
+]
+SPECIAL = [
+    "The user's doctor says that the user has diabetes.",
+    "Anna is pregnant.",
+    "Tom Miller was diagnosed last week.",
+    "Die Frau des Nutzers ist schwanger.",
+    "L'utilisateur est diabétique.",
+    "El usuario es musulmán.",
+    "Наш пользователь болен.",
+    "用户患有糖尿病。",
+]
 ALLOWED = [
+    "The diabetes dashboard listens on port 8080.",
+    "The users table has a column for the tax rate.",
+    "The route is 5 hops long and the court case is closed.",
+    "Die Via-Datei 7 wird gelesen.",
     "The billing service listens on port 8443.",
     "The database is PostgreSQL 18.4 with pgvector 0.8.5.",
     "The release was on 2026-01-31 at 10:15:00.",
@@ -96,6 +126,8 @@ ALLOWED = [
         (PersonalData.PHONE, PHONES),
         (PersonalData.IDENTIFIER, IDENTIFIERS),
         (PersonalData.NAMED, NAMED),
+        (PersonalData.ADDRESS, ADDRESSES),
+        (PersonalData.SPECIAL, SPECIAL),
     ],
 )
 def test_it_finds_each_kind(kind, texts):

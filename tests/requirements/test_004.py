@@ -200,9 +200,6 @@ def test_a_deployment_can_turn_the_memory_tools_off(api, project, alice):
     assert not choose_tools(project, alice, group=[], state="", has_memory=True)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 43: personal data in any words"
-)
 @pytest.mark.parametrize(
     "text",
     [

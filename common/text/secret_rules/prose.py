@@ -1,41 +1,69 @@
-"""Find passwords that a sentence tells: `the password is x`, `credentials: bob:x`."""
+"""Find secrets that a sentence tells, in twenty languages: `the password is x`, `密码是 x`.
+
+`said_words.txt` has the words for passwords, tokens and keys, with `*` where a compound or an
+inflection goes on, and the words that join them to a value.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
 
 from common.text.secret_rules import values
-from common.text.secret_rules.spans import Span, has_digit, is_random, is_slug
+from common.text.secret_rules.spans import (
+    Span,
+    has_digit,
+    has_letter,
+    is_random,
+    is_slug,
+)
+from common.text.text_tables import read_groups
 
-_NOUN = re.compile(
-    r"(?<![\w-])(?<!\w:)(?<!--- )(?<!=== )(?:passwort|pass(?:word|phrase|code|wd)?|kennwort|pwd|pw|secret(?: key)?|api[ -]?key|access key"
-    r"|token|credentials?|contraseña|mot de passe|senha|wachtwoord|parola|пароль|密码|パスワード)"
+_WORDS = read_groups(Path(__file__).with_name("said_words.txt"))
+_COPULAS, _TO, _OF = _WORDS["copulas"], _WORDS["to"], _WORDS["of"]
+_PARTICLES = tuple(_WORDS["joined to the label"])
+# Letters that need no blank between words.
+UNSPACED = (
+    r"\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 )
-_FOR = r"(?:[ \t]{1,2}(?:for|of|to|on|für|vom|zum|zur|im|des|de|du|del|della|do|da|van|voor|till|von|para)[ \t]{1,2}(?:[^\s:=]{1,40}[ \t]{1,2}){0,4}?[^\s:=]{1,40}?)?"
-_IS = (
-    r"(?:(?:[ \t]{1,2}(?:(?:has been |have been |was |is |got )?(?:changed|set|reset|updated|rotated) to"
-    r"|is|was|lautet|ist|war|es|est|é|является|being|to|as|auf|will be|should be|now is)\b|[ \t]{0,2}(?:[=:]|[-\u2013](?=[ \t])))"
-    r"(?:[ \t]{1,2}(?:now|still|currently|set to|called|simply|just|always|jetzt|ahora))?[ \t]{0,2}:?[ \t]{0,2}(?:\n{1,2}[ \t]{0,8})?"
-    r"|是|は)[ \t]{0,2}"
+_STOPS = r"\u3001\u3002\uff0c\uff1b\uff01\uff1f\u060c\u061b\u061f\u0964"
+_QUOTES = r"\"'`\u2018-\u201f\xab\xbb\u2039\u203a\u300c-\u300f"
+_HIDDEN = r"\u200b-\u200f\u202a-\u202e\u2066-\u2069"
+_CHARACTER = rf"[^\s<>{UNSPACED}{_STOPS}{_QUOTES}{_HIDDEN}\uff1a\uff1d]"
+_PIECE = re.compile(
+    rf"(?P<between>[\s{_STOPS}{_QUOTES}{_HIDDEN}]{{0,8}})"
+    r"(?:(?P<separator>[:=\uff1a\uff1d]{1,2}|(?:->|=>|[-\u2012-\u2015\u2192])(?=\s)"
+    r"|(?:(?:has been|have been|was|is|got) )?(?:changed|set|reset|updated|rotated) to\b)"
+    rf"|(?P<unspaced>[{UNSPACED}]{{1,32}})|(?P<word>{_CHARACTER}{{1,256}}))"
 )
-_VALUE = r"(?P<open>[\"'`\u201c\u2018\xab])?(?P<secret>(?(open)[^\"'`\u201d\u2019\xbb\n]{1,128}|[^\s\"'`<>]{1,256}))"
-_SAID = re.compile(rf"{_FOR}{_IS}{_VALUE}", re.IGNORECASE)
-_WITH = re.compile(rf"[ \t]{{1,2}}{_VALUE}", re.IGNORECASE)
-_PASSWORDS = frozenset(
-    {
-        "password",
-        "passwort",
-        "passphrase",
-        "passcode",
-        "passwd",
-        "kennwort",
-        "pwd",
-        "pw",
-    }
-    | {"contraseña", "mot de passe", "senha", "wachtwoord", "parola", "пароль", "密码"}
-    | {"パスワード", "credentials", "credential"}
+_COLONS = {0xFF1A: ":", 0xFF1D: "="}
+_UNSPACED = re.compile(rf"[{UNSPACED}{_STOPS}]")
+_NO_START = re.compile(r"[a-z0-9_\xdf-\u1fff-]\Z|\w:\Z|(?:---|===) \Z")
+_INFLECTION = re.compile(r"[^\W\d_]{1,6}")
+_LABEL_END = re.compile(
+    rf"(?<=[{UNSPACED}])|\Z|[\s:=*)\]{_QUOTES}{_HIDDEN}{_STOPS}{UNSPACED}\uff1a\uff1d]"
 )
+_CLOSE = re.compile(rf"[*_{_QUOTES})\]]{{1,3}}")
+_OPENED = re.compile(rf"[{_QUOTES}]\Z")
+_END = re.compile(r"[.;!?|\u2026\u3002\uff1b\uff01\uff1f\u061b\u061f\u0964]")
+_SPECIAL = re.compile(r"[!@#$%^&*+=?~]")
+_AMOUNT = re.compile(r"\d+(?:[.,:/-]\d*)+[^\W\d_]{0,3}")
+_CHANGES = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
+# What names a thing of a machine: a hash, a UUID, an address, a version, a constant.
+_IDENTIFIER = re.compile(
+    r"[0-9a-f]{7,10}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|v?\d+(?:\.\d+)+\S*|[A-Z0-9]+(?:_[A-Z0-9]+)+|[@#]\S*|(?:\w+\+)+\w+|.*[/\\(\[{].*"
+)
+MOST_PIECES, STRONG_LENGTH = 10, 8
+# `x is the password`: the value stands before the label.
+_EARLIER = re.compile(
+    rf"(?<!{_CHARACTER})(?P<secret>{_CHARACTER}{{8,64}})[{_QUOTES}]?(?:\s(?:is|ist|est|es|è|é|är|er|jest|je|to)\s|\s?[是为がは])(?:[^\s.;:,]{{1,20}}\s?){{0,3}}\Z"
+)
+EARLIER = 120
 # The word `pass` after a user is a password: `login bob pass x`.
 _ACCOUNT = re.compile(
     r"\b(?:user(?:name)?|login|account)[ \t:=]{1,3}\S{1,64}[ \t,/]{1,3}\Z",
@@ -47,56 +75,174 @@ _LOGIN = re.compile(
     r"[\"'`(]?[\w.@+-]{2,64}\s{0,2}[:/]\s{0,2}(?P<open>[\"'`])?(?P<secret>[^\s\"'`<>),;]{4,128})",
     re.IGNORECASE,
 )
-_LOGIN_HINTS = (
-    "credential",
-    "creds",
-    "login",
-    "log in",
-    "sign",
-    "zugangsdaten",
-    "account",
-)
+_LOGIN_HINTS = re.compile(r"credential|creds|log ?in|sign|zugangsdaten|account")
 
 
 def find_secrets(text: str, lowered: str) -> Iterator[Span]:
     """Find the passwords in prose."""
-    for noun in _NOUN.finditer(lowered):
-        if (said := _SAID.match(text, noun.end())) and (span := _prose_span(said, 4)):
-            yield span
-        follows = _WITH.match(text, noun.end())
-        if (
-            follows
-            and _is_named(text, noun, follows["secret"])
-            and (span := _prose_span(follows, 6))
+    for label, start, end in _find_labels(lowered):
+        if span := _find_after(text, label, start, end) or _find_before(
+            text, label, start
         ):
             yield span
-    for hint in _LOGIN_HINTS:
-        if hint in lowered:
-            spans = (_prose_span(match, 5) for match in _LOGIN.finditer(text))
-            yield from (span for span in spans if span)
-            return
+    if _LOGIN_HINTS.search(lowered):
+        for match in _LOGIN.finditer(text):
+            value, start = _trim(match["secret"]), match.start("secret")
+            if len(value) >= 5 and _is_said(value, quoted=bool(match["open"])):
+                yield Span(start, start + len(value), "password")
 
 
-def _is_named(text: str, noun: re.Match[str], value: str) -> bool:
-    """Return whether a noun names the value after it: `password x`, not `pass args1 on`.
+@dataclass(frozen=True)
+class _Label:
+    """A word of the table; `*` stands for letters before or after it."""
 
-    `secret tls-2025` and `token item-3` are names of things.
-    """
-    if noun[0] == "pass":
-        return bool(_ACCOUNT.search(text, max(noun.start() - ACCOUNT, 0), noun.start()))
-    return noun[0] in _PASSWORDS or not is_slug(value)
+    word: str
+    kind: str
+    has_ends: bool
+    has_starts: bool
+    is_foreign: bool
+
+    @property
+    def shown(self) -> str:
+        return {"tokens": "token", "keys": "secret"}.get(self.kind, "password")
 
 
-def _prose_span(match: re.Match[str], least: int) -> Span | None:
-    value = match["secret"]
-    quoted = bool(match["open"])
-    if not quoted:
-        value = value.rstrip(".,;:?)]}")
-        value = value.removesuffix("**")  # the end of bold text
-        value = value[:-1] if value.endswith("!") and value[:-1].isalpha() else value
-    if len(value) < least or not _is_said(value, quoted):
+@cache
+def _labels() -> tuple[_Label, ...]:
+    groups = [
+        group for group in _WORDS if group.endswith(("passwords", "tokens", "keys"))
+    ]
+    return tuple(
+        _Label(
+            word=entry.strip("*"),
+            kind=group.rpartition(" ")[2],
+            has_starts=entry.startswith("*") or bool(_UNSPACED.match(entry)),
+            has_ends=entry.endswith("*"),
+            is_foreign=group.startswith("foreign"),
+        )
+        for group in groups
+        for entry in _WORDS[group]
+    )
+
+
+def _find_labels(lowered: str) -> Iterator[tuple[_Label, int, int]]:
+    for label in _labels():
+        start = lowered.find(label.word)
+        while start >= 0:
+            end = start + len(label.word)
+            if label.has_starts or not _NO_START.search(
+                lowered, max(start - 4, 0), start
+            ):
+                if label.has_ends and (more := _INFLECTION.match(lowered, end)):
+                    end = more.end()
+                if _LABEL_END.match(lowered, end):
+                    yield label, start, end
+            start = lowered.find(label.word, end)
+
+
+def _find_after(text: str, label: _Label, start: int, end: int) -> Span | None:
+    """Return the value of a label, in the same sentence."""
+    sentence, place = _Sentence(label), end
+    if label.word == "pass" and not _ACCOUNT.search(
+        text, max(start - ACCOUNT, 0), start
+    ):
+        sentence.follows = "word"
+    if closed := _CLOSE.match(text, place):
+        if label.kind == "keys":
+            return None  # the name of a field
+        place, sentence.follows = closed.end(), "word"
+    for _ in range(MOST_PIECES):
+        piece = _PIECE.match(text, place)
+        if not piece or ("\n" in piece["between"] and sentence.follows != "joiner"):
+            return None
+        place = piece.end()
+        if _is_joiner(piece):
+            sentence.join()
+            continue
+        quoted = _OPENED.search(piece["between"]) is not None
+        value = _trim(piece["word"] or "")
+        if (
+            value
+            and sentence.has_value(value, quoted=quoted)
+            and not (sentence.follows == "to" and _is_joiner_next(text, place))
+        ):
+            first = piece.start("word")
+            return Span(first, first + len(value), label.shown)
+        sentence.read(piece["word"] or piece["unspaced"])
+        if _END.match(text, place - 1) or _END.match(text, place):
+            return None
+    return None
+
+
+def _is_joiner(piece: re.Match[str]) -> bool:
+    if piece["unspaced"]:
+        return piece["unspaced"].endswith(_PARTICLES)
+    return bool(piece["separator"]) or piece["word"].lower() in _COPULAS
+
+
+def _is_joiner_next(text: str, place: int) -> bool:
+    piece = _PIECE.match(text, place)
+    return piece is not None and _is_joiner(piece)
+
+
+def _find_before(text: str, label: _Label, end: int) -> Span | None:
+    """Return the value of a password that stands before its label: `x is the password`."""
+    before = max(end - EARLIER, 0)
+    match = _EARLIER.search(text, before, end)
+    if not match or label.kind != "passwords":
         return None
-    return Span(match.start("secret"), match.start("secret") + len(value), "password")
+    value = match["secret"]
+    if not _is_said(value, quoted=False) or not _is_unlike_words(value):
+        return None
+    return Span(*match.span("secret"), "password")
+
+
+@dataclass
+class _Sentence:
+    """What was read between a label and its value."""
+
+    label: _Label
+    words: int = 0
+    follows: Literal["label", "joiner", "to", "word"] = "label"
+    is_of: bool = False
+
+    def join(self) -> None:
+        self.follows = "joiner"
+
+    def read(self, word: str) -> None:
+        self.is_of = self.is_of or (not self.words and word.lower() in _OF)
+        self.words += 1
+        self.follows = "to" if word.lower() in _TO else "word"
+        if word.endswith(":"):
+            self.join()
+
+    def has_value(self, value: str, *, quoted: bool) -> bool:
+        """Return whether a word is the value of the label.
+
+        What a copula or a separator joins to a label may be any password. What stands
+        further on is a value only if it can hardly be a word.
+        """
+        kind, follows = self.label.kind, self.follows
+        if not _is_said(value, quoted):
+            return False
+        if follows == "label":
+            is_named = kind == "passwords" or not is_slug(value)
+            return kind != "keys" and len(value) >= 6 and is_named
+        is_joined = follows == "joiner" or (follows == "to" and kind == "passwords")
+        is_near = self.words == (follows == "to") or (self.is_of and follows != "to")
+        is_near = is_near or self.label.is_foreign
+        if kind == "keys" and not is_near:
+            return False
+        if is_joined and is_near and kind != "keys":
+            return True
+        if self.label.word == "pass" or not _is_unlike_words(value):
+            return False
+        return is_joined or kind == "passwords"
+
+
+def _trim(value: str) -> str:
+    value = value.rstrip(".,;:?)]}").removesuffix("**")  # the end of bold text
+    return value[:-1] if value.endswith("!") and value[:-1].isalpha() else value
 
 
 def _is_said(value: str, quoted: bool) -> bool:
@@ -106,12 +252,31 @@ def _is_said(value: str, quoted: bool) -> bool:
         return False
     if values.is_technical(value) or value[0] in "{([<" or "${" in value:
         return False
-    if quoted and " " in value:
+    if "](" in value or _AMOUNT.fullmatch(value):
         return False
     if value.isdigit():
-        return quoted or len(value) >= 6
-    return (
+        return len(value) >= 4 if quoted else len(value) >= 6
+    return len(value) >= 4 and (
         has_digit(value)
         or is_random(value, least=8)
-        or any(c in "!@#$%^&*+=?~" for c in value[1:])
+        or _SPECIAL.search(value[1:]) is not None
     )
+
+
+def _is_unlike_words(value: str) -> bool:
+    """Return whether a word mixes letters and digits as no name does."""
+    if not has_letter(value) or _IDENTIFIER.fullmatch(value):
+        return False
+    if len(value) < STRONG_LENGTH or not has_digit(value):
+        return False
+    return bool(_SPECIAL.search(value)) or len(_CHANGES.findall(value)) >= 3
+
+
+def space(text: str) -> str:
+    """Return the text with blanks for what is written without blanks, in the same length.
+
+    The rules for ASCII then see where a word of it begins and ends.
+    """
+    if text.isascii():
+        return text
+    return _UNSPACED.sub(" ", text.translate(_COLONS))
