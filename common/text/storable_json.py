@@ -33,6 +33,18 @@ def parse(text: str, *, levels: int) -> Any:
     return value
 
 
+def read(text: str, place: int = 0, *, levels: int) -> tuple[Any, int]:
+    """Return the JSON value that begins at a place, and where it ends.
+
+    What cannot be stored loses nothing around it: NaN becomes null, and a number that is too
+    large the text of its digits.
+    """
+    value, end = _GENEROUS.raw_decode(text, place)
+    if is_deeper(value, levels):
+        raise ValueError(f"The value is nested deeper than {levels} levels.")
+    return value, end
+
+
 def is_deeper(value: Any, levels: int) -> bool:
     """Return whether a value has more than this many lists and objects in each other."""
     level: list[Any] = [value] if isinstance(value, dict | list) else []
@@ -54,6 +66,20 @@ def _parse_real(digits: str) -> float:
 
 def _refuse(number: str) -> NoReturn:
     raise ValueError(f"{number} cannot be stored.")
+
+
+def _read_real(digits: str) -> float | str:
+    return value if math.isfinite(value := float(digits)) else digits
+
+
+def _read_whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= MAX_DIGITS else digits
+
+
+MAX_DIGITS = 1_000  # of a whole number; Python reads 4,300
+_GENEROUS = json.JSONDecoder(
+    parse_constant=lambda _: None, parse_float=_read_real, parse_int=_read_whole
+)
 
 
 def make_storable(value: Any) -> StorableJSON:

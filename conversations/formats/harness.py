@@ -6,12 +6,33 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# The elements that Claude Code writes into the prompts of a session, and the one in which this
+# The elements that harnesses write into the prompts of a session, and the one in which this
 # service gives what it knows (common.text.memory_fence).
 _ELEMENT = re.compile(
-    r"<(agent-memory|system-reminder|task-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
-    r"|bash-[a-z]{1,20}|ide(?:_[a-z]{1,20}){0,3}|user-prompt-submit-hook)(?:\s[^>]{0,200})?>"
+    r"<(agent-memory|system-reminder|(?:task|agent)-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
+    r"|bash-[a-z]{1,20}|ide(?:_[a-z]{1,20}){0,3}|user-prompt-submit-hook|teammate-message"
+    r"|user_instructions|INSTRUCTIONS|environment_context|permissions|turn_aborted|skill|user_shell_command"
+    r"|subagent_notification|recommended_plugins|goal_context|collaboration_mode"
+    r"|hook_context|untrusted_context|session_context)(?:\s[^>]{0,200})?>"
 )
+# Names that a person's sentence may have in brackets, too.
+_WORDS = ("skill", "permissions", "INSTRUCTIONS")
+# The element whose content a person typed, behind the name of a command.
+_TYPED = "command-args"
+# An element that fills a text, unless a person may have pasted it from a page or a program.
+_WHOLE = re.compile(r"\s{0,20}<([A-Za-z][\w.-]{1,60})(?:\s[^>]{0,200})?>")
+_PASTED = re.compile(
+    r"a|article|aside|b|blockquote|body|button|canvas|code|configuration|dependency|details|div|dl|em"
+    r"|fieldset|figure|footer|form|h[1-6]|head|header|html|i|iframe|img|input|label|li|link|main|meta|nav"
+    r"|ol|option|p|path|plugin|pre|project|script|section|select|small|span|strong|style|summary|svg|table"
+    r"|tbody|td|template|textarea|th|thead|title|tr|ul|video|xml",
+    re.IGNORECASE,
+)
+# What Codex writes before a person's words: the state of an editor, and the rules of a project.
+_BEFORE_REQUEST = re.compile(
+    r"\s{0,20}# [^\n]{1,200}\n(?:(?!## My request for Codex:)[^\n]{0,4096}\n){0,2000}?## My request for Codex:[ \t]{0,4}\n?"
+)
+_RULES = "# AGENTS.md instructions"
 
 # The results of a call that the person refused, and what stands before the person's words: of
 # Claude Code and of OpenCode.
@@ -45,6 +66,10 @@ def split_harness(text: str) -> tuple[str, str]:
 
     An element that does not end reaches to the end of the text.
     """
+    if text.lstrip().startswith(_RULES):
+        return "", text.strip()
+    if before := _BEFORE_REQUEST.match(text):
+        return text[before.end() :].strip(), before[0].strip()
     words: list[str] = []
     added: list[str] = []
     for kept, content in _pieces(text):
@@ -52,6 +77,17 @@ def split_harness(text: str) -> tuple[str, str]:
         added.append(content)
     content = "\n".join(filter(None, map(str.strip, added)))
     return ("".join(words).strip() if content else text), content
+
+
+def find_unknown_element(text: str) -> str:
+    """Return the name of the element that fills a text; "" if none does, or a known one.
+
+    A harness writes such a text: a new kind of element is seen by its name.
+    """
+    opening = _WHOLE.match(text)
+    if not opening or _PASTED.fullmatch(opening[1]) or _ELEMENT.match(text.lstrip()):
+        return ""
+    return opening[1] if text.rstrip().endswith(f"</{opening[1]}>") else ""
 
 
 def is_of_harness(metadata: Mapping[str, Any]) -> bool:
@@ -69,9 +105,15 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
     while opening := _ELEMENT.search(text, at):
         closing = f"</{opening[1]}>"
         end = text.find(closing, opening.end())
+        if end < 0 and opening[1] in _WORDS and text[: opening.start()].strip():
+            break  # a person's words about it
         if end < 0:
             yield text[at : opening.start()], text[opening.end() :]
             return
-        yield text[at : opening.start()], text[opening.end() : end]
+        content = text[opening.end() : end]
+        is_typed = opening[1] == _TYPED
+        yield text[at : opening.start()], "" if is_typed else content
+        if is_typed:
+            yield content, ""
         at = end + len(closing)
     yield text[at:], ""

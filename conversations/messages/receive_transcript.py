@@ -160,8 +160,12 @@ def _context_of(session: Session) -> TranscriptContext:
         "",
     )
     fields = recorded_fields(metadata)
-    found = {name: str(fields.get(name) or "") for name in ("cwd", "branch", "model")}
-    return TranscriptContext(**found, message_id=message_id)
+    cwd, branch, model = (
+        str(fields.get(name) or "") for name in ("cwd", "branch", "model")
+    )
+    return TranscriptContext(
+        cwd=cwd, branch=branch, model=model, message_id=message_id
+    )
 
 
 def _count_tasks(

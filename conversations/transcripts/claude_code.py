@@ -2,15 +2,23 @@
 
 A line's `uuid` is the message's external id. A resumed session repeats the lines of the
 session before it with the same ids.
+
+What a person types while the agent works waits in a queue. A line `queue-operation` says when
+it goes in (`enqueue`) and out: `remove` gives it to the agent at work, `dequeue` makes it the
+next prompt, a line of its own, and `popAll` gives it back to the person. An `attachment` of
+the type `queued_command` is what was given at work, too.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from conversations.formats import anthropic
+from conversations.formats.harness import find_unknown_element, split_harness
 from conversations.formats.message import ChatMessage, MalformedMessage
 from conversations.transcripts.events import (
     KEY,
@@ -32,9 +40,15 @@ KEPT_FIELDS = {
 }
 MAX_KEPT = 255  # characters of such a field
 # Lines whose words are in this field; they are the harness's.
-TEXT_FIELDS = {"summary": "summary", "queue-operation": "content"}
-# Lines that only serve the harness: steps of a call that runs, and copies of files.
-WITHOUT_WORDS = frozenset({"progress", "file-history-snapshot"})
+TEXT_FIELDS = {"summary": "summary"}
+# Lines that only serve the harness: steps of a call that runs, copies of files, its state.
+WITHOUT_WORDS = re.compile(
+    r"progress|file-history-snapshot|last-prompt|api-request(?:-blob)?|pr-link|permission-mode|mode"
+    r"|(?:custom|ai)-title|agent-(?:name|color|setting)|tag|worktree-state|content-replacement"
+    r"|attribution-snapshot"
+)
+# What a line says of a person's words; another origin is a part of the harness.
+PERSON = ("", "human", "user")
 
 
 def read_line(
@@ -45,15 +59,95 @@ def read_line(
     if kind in ("user", "assistant", "system"):
         context.cwd = text_of(line, "cwd") or context.cwd
         context.branch = text_of(line, "gitBranch") or context.branch
-        return [_read_message(line, kind)]
+        return [_read_message(line, kind, context)]
+    if kind == "queue-operation":
+        return [_read_queue(line, context)]
+    if kind == "attachment":
+        return [_read_attachment(line, context)]
     if kind in TEXT_FIELDS:
         return [_read_note(line, TEXT_FIELDS[kind])]
-    if kind in WITHOUT_WORDS:
+    if WITHOUT_WORDS.fullmatch(kind):
         raise LineWithoutMessage(f"type {kind}")
     raise UnknownLine(kind or "line")
 
 
-def _read_message(line: Mapping[str, Any], kind: str) -> ChatMessage:
+def read_waiting(context: TranscriptContext) -> Iterable[ChatMessage]:
+    """Return what a person typed that still waits at the end.
+
+    If it becomes a prompt after all, the prompt has the same id.
+    """
+    waiting, context.queue = context.queue, []
+    return [_said(each, _queued_id(_typed(each))) for each in waiting if _typed(each)]
+
+
+def _read_queue(line: Mapping[str, Any], context: TranscriptContext) -> ChatMessage:
+    operation = text_of(line, "operation")
+    if operation == "enqueue":
+        context.queue.append(line)
+    elif operation == "popAll":
+        context.queue.clear()
+    elif operation == "dequeue":
+        context.is_prompt_stored = not context.queue
+        del context.queue[:1]
+    elif operation == "remove" and context.queue:
+        typed = _typed(first := context.queue.pop(0))
+        if typed and not _is_told(typed, context, by=1):
+            return _said(first, _queued_id(f"{text_of(first, 'timestamp')} {typed}"))
+    raise LineWithoutMessage(f"queue-operation {operation}")
+
+
+def _read_attachment(
+    line: Mapping[str, Any], context: TranscriptContext
+) -> ChatMessage:
+    attachment = object_of(line, "attachment")
+    kind = text_of(attachment, "type") or "attachment"
+    is_prompt = text_of(attachment, "commandMode") in ("", "prompt")
+    origin = text_of(
+        object_of(attachment, "origin") or object_of(line, "origin"), "kind"
+    )
+    if kind != "queued_command" or not is_prompt or origin not in PERSON:
+        raise LineWithoutMessage(f"attachment {kind}")
+    if attachment.get("isMeta") is True or not (typed := _typed(line)):
+        raise LineWithoutMessage(f"attachment {kind}")
+    if _is_told(typed, context, by=-1):
+        raise LineWithoutMessage(f"attachment {kind}, told before")
+    return _said(line, text_of(line, "uuid"))
+
+
+def _is_told(typed: str, context: TranscriptContext, *, by: int) -> bool:
+    """Return whether the other kind of line has told these words; note that this one does."""
+    before = context.told[typed]
+    context.told[typed] += by
+    return before * by < 0
+
+
+def _typed(line: Mapping[str, Any]) -> str:
+    """Return the words that a person typed into the queue; "" for what the harness put in."""
+    content = object_of(line, "attachment").get("prompt", line.get("content"))
+    if isinstance(content, list):
+        texts = [text_of(each, "text") for each in content if isinstance(each, dict)]
+        content = "\n".join(filter(None, texts))
+    text = content if isinstance(content, str) else ""
+    return "" if find_unknown_element(text) else split_harness(text)[0].strip()
+
+
+def _queued_id(words: str) -> str:
+    return "queued:" + hashlib.sha256(words.encode()).hexdigest()[:40]
+
+
+def _said(line: Mapping[str, Any], message_id: str) -> ChatMessage:
+    return ChatMessage(
+        "user",
+        (text_part(_typed(line)),),
+        external_id=message_id,
+        created_at=moment_of(line),
+        metadata={KEY: {"queued": True}},
+    )
+
+
+def _read_message(
+    line: Mapping[str, Any], kind: str, context: TranscriptContext
+) -> ChatMessage:
     sent = line.get("message")
     if kind == "system":
         sent = {"role": "system", "content": line.get("content") or ""}
@@ -61,9 +155,17 @@ def _read_message(line: Mapping[str, Any], kind: str) -> ChatMessage:
     kept = {name: line[key] for key, name in KEPT_FIELDS.items() if _is_kept(line, key)}
     if model := text_of(object_of(line, "message"), "model"):
         kept["model"] = model
+    if text_of(object_of(line, "origin"), "kind") not in PERSON:
+        kept["meta"] = True
+    message_id = text_of(line, "uuid")
+    if kind == "user" and context.is_prompt_stored:
+        context.is_prompt_stored = False
+        message_id = _queued_id(
+            _typed({"content": object_of(line, "message").get("content")})
+        )
     return replace(
         message,
-        external_id=text_of(line, "uuid"),
+        external_id=message_id,
         created_at=moment_of(line),
         metadata={KEY: kept},
     )

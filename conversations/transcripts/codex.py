@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from conversations.formats.harness import split_harness
 from conversations.formats.message import ChatMessage, Part
 from conversations.transcripts.events import (
     KEY,
@@ -32,17 +33,6 @@ from conversations.transcripts.fields import (
     thinking_part,
 )
 
-# What the harness puts into messages of the role user.
-_HARNESS = (
-    "<user_instructions>",
-    "<environment_context>",
-    "<permissions instructions>",
-    "<turn_aborted>",
-    "<INSTRUCTIONS>",
-    "<skill>",
-    "<user_shell_command>",
-    "# AGENTS.md instructions",
-)
 # How a shell tool states the exit status at the beginning of its output.
 _EXIT_STATUS = re.compile(r"(?:Exit code: |exited with code )(-?\d{1,5})")
 MAX_HEAD = 400  # characters of an output in which its status is stated
@@ -94,7 +84,7 @@ def _read_message(line: Mapping[str, Any], item: Mapping[str, Any]) -> ChatMessa
     role = ROLES.get(text_of(item, "role"), "system")
     said = [part["text"] for part in parts if part["type"] == "text"]
     is_harness = role == "user" and all(
-        text.lstrip().startswith(_HARNESS) or not text.strip() for text in said
+        not split_harness(text)[0].strip() for text in said
     )
     return _message(line, role, parts, {"meta": True} if is_harness else None)
 

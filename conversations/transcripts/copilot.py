@@ -6,6 +6,7 @@ assistant names the calls that it asks for; an event of its own has the result o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -29,6 +30,8 @@ from conversations.transcripts.fields import (
     thinking_part,
 )
 
+# A shell tool succeeds with a command that failed, and says so at its end.
+_EXIT_STATUS = re.compile(r"<(?:command )?exited with exit code (?!0>)-?\d{1,5}>?\s*\Z")
 # Events that repeat what others say, or say how the harness works: by their first word.
 WITHOUT_WORDS = frozenset(
     {
@@ -101,8 +104,7 @@ def _read_user(data: Mapping[str, Any]) -> ReadEvent:
     ]
     is_meta = text_of(data, "source") not in ("", "user")
     is_meta = is_meta or data.get("isAutopilotContinuation") is True
-    is_sidechain = bool(text_of(data, "parentAgentTaskId"))
-    return "user", parts, _marks(meta=is_meta, sidechain=is_sidechain)
+    return "user", parts, _marks(meta=is_meta, sidechain=_is_of_subagent(data))
 
 
 def _read_assistant(data: Mapping[str, Any]) -> ReadEvent:
@@ -121,8 +123,12 @@ def _read_assistant(data: Mapping[str, Any]) -> ReadEvent:
 def _read_result(data: Mapping[str, Any]) -> ReadEvent:
     has_failed = data.get("success") is False
     answer = object_of(data, "error" if has_failed else "result")
-    content = answer.get("message" if has_failed else "content", "")
-    part = result_part(text_of(data, "toolCallId"), plain(content), is_error=has_failed)
+    content = plain(answer.get("message" if has_failed else "content", ""))
+    has_failed = (
+        has_failed
+        or _EXIT_STATUS.search(content, max(len(content) - 80, 0)) is not None
+    )
+    part = result_part(text_of(data, "toolCallId"), content, is_error=has_failed)
     return "tool", [part], _marks(sidechain=_is_of_subagent(data))
 
 

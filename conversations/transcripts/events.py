@@ -28,7 +28,7 @@ class LineWithoutMessage(Exception):
 
 
 class UnknownLine(Exception):
-    """The parser does not know a line; the text is its type. It is kept and counted."""
+    """The parser does not know a line; the text is its type. It is counted."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,12 @@ class TranscriptContext:
     branch: str = ""
     model: str = ""
     message_id: str = ""  # of the message before
+    # Of Claude Code: lines of what a person typed and the agent has not been given; words
+    # that one kind of line has told and the other may tell again; whether a line before these
+    # has told the next prompt.
+    queue: list[Mapping[str, Any]] = field(default_factory=list)
+    told: Counter[str] = field(default_factory=Counter)
+    is_prompt_stored: bool = False
 
     def fields(self) -> dict[str, str]:
         """Return what a message's metadata keep of the context."""

@@ -8,6 +8,7 @@ so that a line that comes again adds only what is new in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -32,6 +33,11 @@ from conversations.transcripts.fields import (
     thinking_part,
 )
 
+_UNTRUSTED = re.compile(
+    r"\s{0,8}<untrusted_context>[ \t]{0,4}\n?(.*?)\n?[ \t]{0,4}</untrusted_context>\s{0,8}",
+    re.DOTALL,
+)
+_GROUP = re.compile(r"^Process Group PGID: [^\n]{0,40}\n?", re.MULTILINE)
 ROLES = {"user": "user", "gemini": "assistant"}
 NOTES = frozenset({"info", "error", "warning"})
 FAILED = frozenset({"error", "cancelled"})
@@ -102,9 +108,16 @@ def _read_call(line: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Cha
     if made.get("result") is None:
         return
     has_failed = text_of(made, "status") in FAILED
-    content = _result_text(made["result"])
+    content = unwrap(_result_text(made["result"]))
     part = result_part(call_id, content, is_error=has_failed, name=name)
     yield _message(line, "tool", [part], f"{call_id}:result", moment)
+
+
+def unwrap(text: str) -> str:
+    """Return a result without the element and the changing number that Gemini adds."""
+    if wrapped := _UNTRUSTED.fullmatch(text):
+        text = wrapped[1]
+    return _GROUP.sub("", text)
 
 
 def _result_text(value: Any) -> str:

@@ -108,6 +108,8 @@ def _read_tool(
         return
     has_failed = status == "error"
     content = plain(state.get("error" if has_failed else "output", ""))
+    code = object_of(state, "metadata").get("exit")
+    has_failed = has_failed or (isinstance(code, int) and code != 0)
     end = moment_of_milliseconds(object_of(state, "time").get("end"))
     answer = result_part(call_id, content, is_error=has_failed, name=name)
     yield _message("tool", [answer], f"{part_id}:result", end or moment)

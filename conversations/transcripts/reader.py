@@ -2,8 +2,8 @@
 
 Each line with words becomes a message, also those that teach nothing (meta, sidechain,
 compaction, echoes of commands): a session is stored without loss. Lines that have no words,
-such as the times of a turn, are only counted. A line of a type that the format's parser does
-not know is kept as a message without words, and counted.
+such as the times of a turn, and those of a type that the format's parser does not know are
+counted. So is an element of a harness that nobody knows and that fills a prompt.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from django.conf import settings
 
 from common.text import storable_json
 from conversations.formats.convert import name_results
+from conversations.formats.harness import find_unknown_element
 from conversations.formats.message import ChatMessage, MalformedMessage, Part
 from conversations.transcripts import claude_code, codex, copilot, gemini, opencode
 from conversations.transcripts.events import (
@@ -34,7 +35,8 @@ from conversations.transcripts.line_source import MAX_OBJECTS, has_too_many
 # is read as a stream.
 WINDOW = 32
 MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
-MAX_UNKNOWN = 32 * 1024  # bytes of a line of an unknown type that is kept
+_EMPTY = " \t\r\n\0"
+MAX_TRIED = 200  # places in a damaged line at which a record is looked for
 MAX_ID = 255  # characters of an external id
 MAX_FIELD = 4_096  # characters of a folder, a branch or another text beside the words
 MAX_REASON = 100  # characters of a reason that is counted
@@ -47,15 +49,19 @@ class TranscriptFormat:
 
     `read_line` returns the messages of a line; an external id that it leaves out is made of
     the line. It raises LineWithoutMessage, UnknownLine and MalformedMessage. `split` divides
-    a value that holds several lines, such as a whole document.
+    a value that holds several lines, such as a whole document. `read_end` returns what waits
+    at the end.
     """
 
     read_line: Callable[[Line, TranscriptContext], Iterable[ChatMessage]]
     split: Callable[[Line], Iterator[Line]] | None = None
+    read_end: Callable[[TranscriptContext], Iterable[ChatMessage]] = lambda _: ()
 
 
 FORMATS = {
-    "claude-code": TranscriptFormat(claude_code.read_line),
+    "claude-code": TranscriptFormat(
+        claude_code.read_line, read_end=claude_code.read_waiting
+    ),
     "codex": TranscriptFormat(codex.read_line),
     "copilot": TranscriptFormat(copilot.read_line),
     "gemini": TranscriptFormat(gemini.read_line, gemini.split),
@@ -87,16 +93,29 @@ def read_messages(
     source = FORMATS[name]
     seen: set[str] = set()
     tools: dict[str, str] = {}  # {id of a call: name of its tool}
+    for message, digest in _read_all(source, lines, context, counts):
+        complete = _complete(message, digest, context, name)
+        if complete.external_id in seen:
+            counts.left_out["repeated"] += 1
+            continue
+        seen.add(complete.external_id)
+        context.message_id = complete.external_id
+        counts.messages += 1
+        yield name_results(complete, tools)
+
+
+def _read_all(
+    source: TranscriptFormat,
+    lines: Iterable[str | bytes],
+    context: TranscriptContext,
+    counts: TranscriptCounts,
+) -> Iterator[tuple[ChatMessage, str]]:
+    """Yield each message with the digest of its line, and at last what still waits."""
     for line in _by_time(_parse(source, lines, counts)):
         for message in _read(source, line, context, counts):
-            complete = _complete(message, line, context, name)
-            if complete.external_id in seen:
-                counts.left_out["repeated"] += 1
-                continue
-            seen.add(complete.external_id)
-            context.message_id = complete.external_id
-            counts.messages += 1
-            yield name_results(complete, tools)
+            yield message, line.digest
+    for message in source.read_end(context):
+        yield message, ""
 
 
 def _parse(
@@ -110,21 +129,51 @@ def _parse(
         if has_too_many(raw):
             counts.left_out[f"more than {MAX_OBJECTS:,} objects and lists"] += 1
             continue
-        try:
-            # Characters that PostgreSQL cannot store become U+FFFD, as in a request.
-            text = raw.decode("utf-8-sig", "replace")
-            parsed = storable_json.parse(text, levels=settings.BODY_DEPTH)
-            storable = storable_json.make_storable(parsed)
-        except (ValueError, RecursionError):
+        values, is_damaged = _read_values(raw.decode("utf-8-sig", "replace"))
+        if is_damaged:
             counts.left_out["not JSON"] += 1
+        is_alone = source.split is None and not is_damaged and len(values) == 1
+        for storable in values:
+            counts.replaced += len(storable.replaced)
+            for value in _split(source, storable.value):
+                if isinstance(value, dict):
+                    digest = _digest(raw if is_alone else value)
+                    yield _ReadLine(value, digest, len(raw))
+                else:
+                    counts.left_out["no object"] += 1
+
+
+def _read_values(text: str) -> tuple[list[storable_json.StorableJSON], bool]:
+    """Return the JSON values of a line, and whether something in it is no JSON.
+
+    A writer that died, or two that write at once, leave a whole record behind a part of
+    another one. Characters that PostgreSQL cannot store become U+FFFD.
+    """
+    found: list[storable_json.StorableJSON] = []
+    place, end, tried, damaged = 0, 0, 0, ""
+    try:
+        value, end = storable_json.read(text.lstrip(), levels=settings.BODY_DEPTH)
+        if not text.lstrip()[end:].strip():
+            return [storable_json.make_storable(value)], False
+    except (ValueError, RecursionError):
+        pass
+    end = 0
+    while (place := text.find("{", place)) >= 0 and tried < MAX_TRIED:
+        tried += 1
+        try:
+            value, after = storable_json.read(text, place, levels=settings.BODY_DEPTH)
+            storable = storable_json.make_storable(value)
+        except (ValueError, RecursionError):
+            place += 1
             continue
-        counts.replaced += len(storable.replaced)
-        for value in _split(source, storable.value):
-            if isinstance(value, dict):
-                digest = _digest(raw if source.split is None else value)
-                yield _ReadLine(value, digest, len(raw))
-            else:
-                counts.left_out["no object"] += 1
+        if text[after:].lstrip(_EMPTY)[:1] not in ("", "{"):
+            place += 1  # an object inside a damaged record
+            continue
+        found.append(storable)
+        damaged += text[end:place].strip(_EMPTY)
+        place = end = after
+    damaged += text[end:].strip(_EMPTY)
+    return found, bool(damaged) or not found
 
 
 def _split(source: TranscriptFormat, value: Any) -> Iterator[Any]:
@@ -172,38 +221,35 @@ def _read(
         messages = list(source.read_line(line.value, context))
     except UnknownLine as unknown:
         counts.unknown[f"type {unknown}"[:MAX_REASON]] += 1
-        return _keep_unknown(str(unknown), line, counts)
+        return []
     except LineWithoutMessage as reason:
         counts.left_out[str(reason)[:MAX_REASON]] += 1
         return []
     except MalformedMessage as error:
         counts.left_out[f"malformed: {error.path}"] += 1
         return []
+    messages = [_drop_unknown_elements(each, counts) for each in messages]
     found = [each for each in messages if any(map(_has_words, each.parts))]
     if not found:
         counts.left_out["no words"] += 1
     return found
 
 
-def _keep_unknown(
-    kind: str, line: _ReadLine, counts: TranscriptCounts
-) -> list[ChatMessage]:
-    """Return a message without words that keeps a line, unless the line is long."""
-    if len(str(line.value)) > MAX_UNKNOWN:
-        counts.left_out[f"unknown and longer than {MAX_UNKNOWN} characters"] += 1
-        return []
-    part = {
-        "type": "attachment",
-        "media_type": "application/json",
-        "name": kind[:100],
-        "url": "",
-    }
-    metadata = {"meta": True, "line": dict(line.value)}
-    return [
-        ChatMessage(
-            "system", (part,), external_id=line.digest, metadata={KEY: metadata}
-        )
+def _drop_unknown_elements(
+    message: ChatMessage, counts: TranscriptCounts
+) -> ChatMessage:
+    """Leave out, and count, what a harness wrote in a person's name in a new element."""
+    if message.role != "user":
+        return message
+    names = [
+        find_unknown_element(part["text"]) if part["type"] == "text" else ""
+        for part in message.parts
     ]
+    if not any(names):
+        return message
+    counts.unknown.update(f"element {name}"[:MAX_REASON] for name in names if name)
+    kept = (part for part, name in zip(message.parts, names, strict=True) if not name)
+    return replace(message, parts=tuple(kept))
 
 
 def _has_words(part: Part) -> bool:
@@ -211,23 +257,25 @@ def _has_words(part: Part) -> bool:
 
 
 def _complete(
-    message: ChatMessage, line: _ReadLine, context: TranscriptContext, name: str
+    message: ChatMessage, digest: str, context: TranscriptContext, name: str
 ) -> ChatMessage:
     fields = {"format": name, **context.fields(), **message.metadata.get(KEY, {})}
     # Each message has its own copy of these.
     fields |= {k: v[:MAX_FIELD] for k, v in fields.items() if isinstance(v, str)}
     return replace(
         message,
-        external_id=(message.external_id or _make_id(message, line, context))[:MAX_ID],
+        external_id=(message.external_id or _make_id(message, digest, context))[
+            :MAX_ID
+        ],
         metadata={**message.metadata, KEY: fields},
     )
 
 
-def _make_id(message: ChatMessage, line: _ReadLine, context: TranscriptContext) -> str:
+def _make_id(message: ChatMessage, digest: str, context: TranscriptContext) -> str:
     """Return an id of a message that has none.
 
     A line without a time may stand in the file twice: the message before tells them apart.
     """
     if message.created_at or not context.message_id:
-        return line.digest
-    return _digest(f"{context.message_id} {line.digest}".encode())
+        return digest
+    return _digest(f"{context.message_id} {digest}".encode())

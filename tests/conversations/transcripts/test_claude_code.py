@@ -170,6 +170,114 @@ def test_long_lines_do_not_wait_to_be_put_in_order(monkeypatch):
     assert len(list(lines)) == 4
 
 
+def test_a_number_that_cannot_be_stored_loses_nothing_beside_it():
+    share = {"a": float("nan"), "b": float("inf"), "c": 1}
+    lines = [json.dumps(call(0, "c1", share=share)).replace("1}", "9" * 5000 + "}")]
+
+    [message] = read_messages("claude-code", lines)
+
+    assert message.parts[0]["arguments"] == {
+        "share": {"a": None, "b": None, "c": "9" * 5000}
+    }
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["\0" * 700, json.dumps(WORK[2])[:60], '{"a": {"b": 1}, "c', '"text", 7 '],
+    ids=["zeros", "cut", "cut behind an object", "other values"],
+)
+def test_a_record_behind_damaged_bytes_is_read(before):
+    lines = [json.dumps(WORK[0]), before + json.dumps(WORK[1]) + json.dumps(WORK[3])]
+
+    messages = list(read_messages("claude-code", lines))
+
+    assert [m.external_id for m in messages] == ["u0", "u1", "u3"]
+
+
+def queue(number, operation, content=None):
+    fields = {"content": content} if content else {}
+    time = f"2026-01-05T13:{number:02}:30.000Z"
+    return {
+        "type": "queue-operation",
+        "operation": operation,
+        "timestamp": time,
+        **fields,
+    }
+
+
+def queued_command(number, prompt, **fields):
+    attachment = {"type": "queued_command", "prompt": prompt, **fields}
+    return line(number, "attachment", "") | {"attachment": attachment, "message": None}
+
+
+def said(lines):
+    return [m.parts[0]["text"] for m in read(lines)[0] if m.role == "user" and m.parts]
+
+
+NOTE = "<agent-notification>\nIt ended.\n</agent-notification>"
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([queue(0, "enqueue", "Use tabs"), queue(1, "remove")], ["Use tabs"]),
+        ([queue(0, "enqueue", NOTE), queue(1, "remove")], []),
+        ([queued_command(0, "Use tabs")], ["Use tabs"]),
+        ([queued_command(0, [{"type": "text", "text": "Use tabs"}])], ["Use tabs"]),
+        ([queued_command(0, "It ended", commandMode="task-notification")], []),
+        ([queued_command(0, "It ended", origin={"kind": "task-notification"})], []),
+        (
+            [queue(0, "enqueue", "Go"), queue(1, "remove"), queued_command(2, "Go")],
+            ["Go"],
+        ),
+        (
+            [queue(0, "enqueue", "Go"), queued_command(1, "Go"), queue(2, "remove")],
+            ["Go"],
+        ),
+        (
+            [queue(0, "enqueue", "Go"), queue(1, "dequeue"), line(2, "user", "Go")],
+            ["Go"],
+        ),
+        ([queue(0, "enqueue", "Go"), queue(1, "popAll")], []),
+        ([queue(0, "enqueue", "Go")], ["Go"]),
+    ],
+)
+def test_what_a_person_typed_while_the_agent_worked_is_a_message_once(lines, words):
+    assert said(lines) == words
+
+
+def test_what_waits_at_the_end_of_a_part_is_the_prompt_of_the_next_part():
+    [waiting], _, _ = read([queue(0, "enqueue", "Go")])
+
+    [prompt], _, _ = read([queue(1, "dequeue"), line(2, "user", "Go")])
+
+    assert prompt.external_id == waiting.external_id
+
+
+def test_the_arguments_of_a_command_are_the_words_of_the_person():
+    command = "<command-message>review</command-message>\n<command-name>/review</command-name>"
+    lines = [line(0, "user", f"{command}\n<command-args>the parser</command-args>")]
+
+    _, [task], _ = read([*lines, call(1, "c1", command="make")])
+
+    assert task.goal == "the parser"
+
+
+def test_a_line_of_another_origin_is_no_prompt():
+    lines = [line(0, "user", "It ended", origin={"kind": "task-notification"})]
+
+    assert read([*lines, call(1, "c1", command="make")])[1] == []
+
+
+def test_an_unknown_element_that_fills_a_prompt_is_counted_and_not_stored():
+    lines = [line(0, "user", "<weather_report day='1'>\nRain\n</weather_report>")]
+
+    messages, _, counts = read([*lines, line(1, "user", "<div>Why is this red?</div>")])
+
+    assert [m.external_id for m in messages] == ["u1"]
+    assert counts.unknown == {"element weather_report": 1}
+
+
 def test_what_cannot_be_read_is_counted_and_never_fatal():
     counts = TranscriptCounts()
     lines = ["{no JSON", "[]", "", json.dumps({"type": "later"}), json.dumps(WORK[0])]
@@ -177,8 +285,7 @@ def test_what_cannot_be_read_is_counted_and_never_fatal():
 
     messages = list(read_messages("claude-code", lines, counts))
 
-    assert [m.role for m in messages] == ["system", "user"]
-    assert messages[0].metadata["transcript"]["line"] == {"type": "later"}
+    assert [m.role for m in messages] == ["user"]
     assert counts.unknown == {"type later": 1}
     assert counts.left_out == {
         "not JSON": 1,
@@ -241,13 +348,8 @@ def nest(depth):
     return [nest(depth - 1)] if depth else []
 
 
-@pytest.mark.parametrize(
-    "share", [float("nan"), float("inf"), nest(300)], ids=["NaN", "Infinity", "deep"]
-)
-def test_a_line_with_a_value_that_cannot_be_stored_is_left_out(
-    project, transcript, capsys, share
-):
-    path = transcript([*WORK, call(5, "c2", share=share)])
+def test_a_line_that_is_too_deep_is_left_out(project, transcript, capsys):
+    path = transcript([*WORK, call(5, "c2", share=nest(300))])
 
     call_command("import_sessions", path, project=project.name)
 
