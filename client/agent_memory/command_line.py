@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -72,6 +74,9 @@ class Review(NamedTuple):
 
 def main() -> None:
     warnings.simplefilter("ignore", VersionWarning)  # `am doctor` says it in words
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # no terminal has every letter
     app(prog_name="am")
 
 

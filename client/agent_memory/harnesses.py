@@ -229,7 +229,9 @@ export const AgentMemory = async ({ directory }) => {
     },
     event: async ({ event }) => {
       const { info, part, sessionID } = event.properties ?? {};
-      const failed = part?.type === "tool" && part.state?.status === "error";
+      const { status, metadata } = part?.state ?? {};
+      const failed = part?.type === "tool"
+        && (status === "error" || (status === "completed" && metadata?.exit > 0));
       const name = EVENTS[event.type] ?? (failed ? "tool-failed" : "");
       if (!name) return;
       const text = await hook(name, { ...event, directory });
@@ -391,6 +393,8 @@ HARNESSES = (
         events={
             "sessionStart": "session-start",
             "userPromptSubmitted": "prompt",
+            # A command of the shell that fails is a call that succeeds: its text says so.
+            "postToolUse": "tool-failed",
             "postToolUseFailure": "tool-failed",
             "subagentStart": "subagent-start",
             "preCompact": "pre-compact",

@@ -52,7 +52,9 @@ MAX_FILES = 50
 MAX_FILE_BYTES = (
     1024 * 1024
 )  # a larger file is not hashed: it would take the answer's time
-MAX_EVENT_BYTES = 16 * 1024 * 1024
+MAX_EVENT_BYTES, CHUNK = 16 * 1024 * 1024, 1024 * 1024
+# The harnesses whose transcripts the server reads.
+READ_TRANSCRIPTS = ("claude-code", "codex", "copilot", "gemini", "opencode")
 NOTHING = "{}"
 
 
@@ -152,8 +154,7 @@ def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> st
         raise ValueError(
             f"there is no event {name!r}; known are {', '.join(sorted(EVENTS))}"
         )
-    text = stdin.read(MAX_EVENT_BYTES)
-    payload = json.loads(text or b"{}")
+    text, payload = read_event(stdin)
     event = Event(name, harness, payload if isinstance(payload, dict) else {})
     if event.is_foreign:
         return NOTHING
@@ -173,6 +174,27 @@ def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> st
     finally:  # the end of a session is told also if its transcript is refused
         answer_event(connection, event, limit=BACKGROUND_LIMIT)
     return NOTHING
+
+
+def read_event(stdin: Any) -> tuple[bytes, Any]:
+    """Return an event as it came and as it reads, as soon as its JSON is whole.
+
+    Some harnesses keep stdin open while they wait for the answer.
+    """
+    text = b""
+    while len(text) < MAX_EVENT_BYTES and (more := stdin.read1(CHUNK)):
+        text += more
+        if not text.rstrip().endswith((b"}", b"]")):
+            continue
+        try:
+            return text, _parse_event(text)
+        except ValueError:  # a brace in the middle
+            continue
+    return text, _parse_event(text or b"{}")
+
+
+def _parse_event(text: bytes) -> Any:
+    return json.loads(text.decode("utf-8-sig", "replace"))
 
 
 def answer_event(connection: Connection, event: Event, *, limit: float) -> str:
@@ -261,7 +283,8 @@ def send_transcript(connection: Connection, event: Event) -> None:
     from agent_memory import transcript
 
     path = event.transcript_path
-    if path and path.is_file() and event.session:
+    is_read = event.harness in READ_TRANSCRIPTS
+    if is_read and path and path.is_file() and event.session:
         file = transcript.TranscriptFile(path, event.session, event.harness)
         is_final = event.name in FINAL_EVENTS
         transcript.send_new_part(connection, file, is_final=is_final)

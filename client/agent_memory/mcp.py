@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 from urllib.parse import quote
@@ -21,17 +21,16 @@ from agent_memory.own_command import spell
 
 TIMEOUT = 60.0  # seconds for a call of a tool
 ACCEPT = "application/json, text/event-stream"
-INTERNAL_ERROR = -32603  # JSON-RPC
+PARSE_ERROR, INTERNAL_ERROR = -32700, -32603  # JSON-RPC
 VERSION_HEADER = "MCP-Protocol-Version"
 PROTOCOL = "2025-06-18"  # of our own calls
 
 
-def serve(folder: Path, lines: TextIO, out: TextIO) -> None:
-    """Answer messages until stdin ends."""
+def serve(folder: Path, lines: Iterable[bytes], out: TextIO) -> None:
+    """Answer messages until stdin ends; what is no message is answered by an error."""
     connection = connections.find(folder, connections.read())
     protocol = ""
-    for line in filter(str.strip, lines):
-        message = json.loads(line)
+    for message in read_lines(lines):
         for answer in answer_message(connection, message, protocol):
             out.write(json.dumps(answer) + "\n")
             out.flush()
@@ -40,10 +39,29 @@ def serve(folder: Path, lines: TextIO, out: TextIO) -> None:
                 protocol = str(result.get("protocolVersion", ""))
 
 
+def read_lines(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the messages of lines, also those of a batch; {} for what is no message.
+
+    Only a line feed ends a line: a message may have any other character.
+    """
+    for line in lines:
+        text = line.decode("utf-8-sig", "replace").strip()
+        try:
+            found = json.loads(text) if text else []
+        except (ValueError, RecursionError):
+            found = None
+        for each in found if isinstance(found, list) else [found]:
+            yield each if isinstance(each, dict) else {}
+
+
 def answer_message(
     connection: Connection | None, message: dict[str, Any], protocol: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the server's messages; an error in words if it has none."""
+    if not message:
+        error = {"code": PARSE_ERROR, "message": "The line is no message of JSON-RPC."}
+        yield {"jsonrpc": "2.0", "id": None, "error": error}
+        return
     if connection is None:
         yield from _refuse(
             message, f"This folder is not connected; run {spell('connect')} in it."
@@ -125,5 +143,4 @@ def main(arguments: list[str]) -> None:
     folder = Path.cwd()
     if "--path" in arguments:
         folder = Path(arguments[arguments.index("--path") + 1])
-    sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # a real stdin has it
-    serve(folder, sys.stdin, sys.stdout)
+    serve(folder, sys.stdin.buffer, sys.stdout)

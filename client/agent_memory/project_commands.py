@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 import time
@@ -425,9 +426,20 @@ def import_rules(
     """Propose the rules of a file."""
     with open_client(project, as_json=as_json) as client:
         chosen: Any = format.value
-        content = file.read_text(encoding="utf-8")
+        content = read_text(file)
         answer = client.playbook_import(content=content, format=chosen)
         _print_text(answer, json.dumps(answer, indent=2), as_json=as_json)
+
+
+def read_text(file: Path) -> str:
+    """Return a text of UTF-8, or of UTF-16 with its mark, with line feeds only."""
+    data = file.read_bytes()
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise NotPossible(f"{file} is no text in UTF-8; save it as UTF-8.") from None
+    return text.replace("\r\n", "\n")
 
 
 def watch(project: Project = "", as_json: Json = False) -> None:

@@ -27,7 +27,7 @@ EVENT_FIELDS = {
 # transcript at them. Codex calls no tool at the end of a session.
 UNUSED_BY_CLAUDE = ("stop",)
 UNUSED_BY_CODEX = ("stop", "session-end")
-UNUSED_BY_COPILOT = ("stop", "prompt")
+UNUSED_BY_COPILOT = ("stop",)
 
 
 @dataclass(frozen=True)

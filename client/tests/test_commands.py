@@ -1197,6 +1197,18 @@ class TestBridge:
 
         assert answer["id"] == 1 and "no answer of MCP" in answer["error"]["message"]
 
+    def test_only_json_objects_are_messages_and_the_next_line_is_answered(
+        self, home, tmp_path
+    ):
+        lines = [b"hello?\n", b"\xef\xbb\xbf{}\r\n", b"7\n", b"\n", b'{"id": "\xe9"}\n']
+        lines += [b'[{"id": 1}, {"id": 2}]\n', '{"id": "\u2028"}'.encode()]
+
+        found = [message.get("id") for message in mcp.read_lines(lines)]
+
+        assert found == [None, None, None, "\ufffd", 1, 2, "\u2028"]
+        [answer] = mcp.answer_message(None, {}, "")
+        assert (answer["id"], answer["error"]["code"]) == (None, mcp.PARSE_ERROR)
+
     def test_an_event_stream_is_read(self):
         body = b'event: message\ndata: {"jsonrpc": "2.0", "id": 1}\n\n'
         answer = mcp.exchange.WireAnswer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -211,6 +212,17 @@ class TestNeverInTheWay:
 
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
+    def test_a_harness_that_keeps_stdin_open(self, connection, server, codex_start):
+        server.answer = lambda *_: (200, {}, CONTEXT)
+        read_end, write_end = os.pipe()
+        text = json.dumps({**codex_start, "model": "{}"}).encode()
+        for part in (text[:-20], text[-20:]):
+            os.write(write_end, part)
+
+        with os.fdopen(read_end, "rb") as stdin:
+            assert json.loads(hook.run("session-start", "codex", stdin)) == CONTEXT
+        os.close(write_end)
+
     def test_an_event_that_is_no_json(self, connection):
         done, _ = start("session-start", b"not json")
 
@@ -348,6 +360,15 @@ class TestTranscripts:
             b'{"half": 3}\n',
         ]
         assert fake.sent[0][0]["format"] == "codex"
+
+    def test_a_transcript_in_a_form_that_the_server_does_not_read_stays(
+        self, connection, fake, file, codex_start, server
+    ):
+        event = {**codex_start, "transcript_path": str(file)}
+
+        run("stop", event, harness="cursor", is_detached=True)
+
+        assert not [path for _, path, *_ in server.requests if "/transcript" in path]
 
     def test_a_transcript_that_was_written_anew_starts_over(
         self, connection, fake, codex_start, file

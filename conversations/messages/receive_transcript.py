@@ -163,9 +163,7 @@ def _context_of(session: Session) -> TranscriptContext:
     cwd, branch, model = (
         str(fields.get(name) or "") for name in ("cwd", "branch", "model")
     )
-    return TranscriptContext(
-        cwd=cwd, branch=branch, model=model, message_id=message_id
-    )
+    return TranscriptContext(cwd=cwd, branch=branch, model=model, message_id=message_id)
 
 
 def _count_tasks(

@@ -32,6 +32,7 @@ from conversations.transcripts.fields import (
 
 # A shell tool succeeds with a command that failed, and says so at its end.
 _EXIT_STATUS = re.compile(r"<(?:command )?exited with exit code (?!0>)-?\d{1,5}>?\s*\Z")
+MAX_END = 80  # characters
 # Events that repeat what others say, or say how the harness works: by their first word.
 WITHOUT_WORDS = frozenset(
     {
@@ -124,12 +125,14 @@ def _read_result(data: Mapping[str, Any]) -> ReadEvent:
     has_failed = data.get("success") is False
     answer = object_of(data, "error" if has_failed else "result")
     content = plain(answer.get("message" if has_failed else "content", ""))
-    has_failed = (
-        has_failed
-        or _EXIT_STATUS.search(content, max(len(content) - 80, 0)) is not None
-    )
+    has_failed = has_failed or states_failure(content)
     part = result_part(text_of(data, "toolCallId"), content, is_error=has_failed)
     return "tool", [part], _marks(sidechain=_is_of_subagent(data))
+
+
+def states_failure(text: str) -> bool:
+    """Return whether the end of a result says that the command of a shell failed."""
+    return _EXIT_STATUS.search(text, max(len(text) - MAX_END, 0)) is not None
 
 
 def _read_system(data: Mapping[str, Any]) -> ReadEvent:

@@ -37,6 +37,7 @@ _UNTRUSTED = re.compile(
     r"\s{0,8}<untrusted_context>[ \t]{0,4}\n?(.*?)\n?[ \t]{0,4}</untrusted_context>\s{0,8}",
     re.DOTALL,
 )
+_EXIT_STATUS = re.compile(r"^Exit Code: [1-9]\d{0,2}$", re.MULTILINE)
 _GROUP = re.compile(r"^Process Group PGID: [^\n]{0,40}\n?", re.MULTILINE)
 ROLES = {"user": "user", "gemini": "assistant"}
 NOTES = frozenset({"info", "error", "warning"})
@@ -109,6 +110,7 @@ def _read_call(line: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Cha
         return
     has_failed = text_of(made, "status") in FAILED
     content = unwrap(_result_text(made["result"]))
+    has_failed = has_failed or _EXIT_STATUS.search(content) is not None
     part = result_part(call_id, content, is_error=has_failed, name=name)
     yield _message(line, "tool", [part], f"{call_id}:result", moment)
 

@@ -78,8 +78,6 @@ def handle(
     known = registry.find_harness(harness)
     event = registry.read_event(known, payload, named)
     hook_counts.count(project, known.name, event.kind, caller)
-    if event.kind in known.unread:
-        return HookAnswer({})
     if event.kind in (EventKind.SESSION_START, EventKind.SUBAGENT_START):
         return _start(caller, project, known, event, server)
     if event.kind is EventKind.PROMPT:

@@ -20,6 +20,7 @@ from common.api.serializers import validate
 from common.caller import Role
 from mcp_server.server.access import access_of
 from mcp_server.server.json_schema import input_schema, output_schema
+from mcp_server.server.json_texts import read_arguments
 from mcp_server.server.tool_call import (
     McpAnswer,
     McpCall,
@@ -143,9 +144,9 @@ def call_of(served: ServedTool, request: HttpRequest) -> McpCall:
     access, params = access_of(request), read_params(request)
     access.caller.require(served.role, access.project.pk)
     sent: dict[str, Any] = params.get("arguments") or {}
-    arguments = sent
+    arguments = read_arguments(served.arguments, sent)
     if not served.guards_secrets:
-        arguments, _ = secret_policy.guard(access.project.options.secrets, sent)
+        arguments, _ = secret_policy.guard(access.project.options.secrets, arguments)
     return McpCall(
         tool=served.name,
         request=request,

@@ -2,7 +2,7 @@
 
 A hook that is registered under a name such as `sessionStart` gets fields in camel case and
 no name of its event; `am` says it. One registered as `SessionStart` gets what Claude Code
-gets. The answer to a prompt is dropped, whether it comes from a command or by HTTP.
+gets. A command of the shell that failed is a call that succeeded: its text says the status.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from conversations.transcripts.copilot import states_failure
 from mcp_server.hooks.harnesses import claude_code, fields
 from mcp_server.hooks.harnesses.fields import Payload
 from mcp_server.hooks.harnesses.harness import Harness
@@ -57,11 +58,14 @@ def _read_call(payload: Payload, kind: EventKind) -> EndedCall | None:
     error = payload.get("error")
     message = error.get("message") if isinstance(error, dict) else error
     is_of_failures = kind is EventKind.TOOL_FAILED and outcome != "success"
-    has_failed = is_of_failures or outcome in FAILED
+    text = fields.text(result, "textResultForLlm", "error") or fields.result_text(
+        message
+    )
+    has_failed = is_of_failures or outcome in FAILED or states_failure(text)
     return EndedCall(
         tool,
         _read_arguments(payload.get("toolArgs")),
-        fields.text(result, "textResultForLlm", "error") or fields.result_text(message),
+        text,
         has_failed=True if has_failed else None,
     )
 
@@ -82,4 +86,4 @@ def write(event: HookEvent, text: str) -> dict[str, Any]:
     return {"additionalContext": text}
 
 
-HARNESS = Harness("copilot", KINDS, find_name, read, write, unread=[EventKind.PROMPT])
+HARNESS = Harness("copilot", KINDS, find_name, read, write)

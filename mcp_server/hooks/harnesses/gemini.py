@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from conversations.transcripts.gemini import unwrap
 from mcp_server.hooks.harnesses import claude_code, fields
 from mcp_server.hooks.harnesses.fields import Payload
 from mcp_server.hooks.harnesses.harness import Harness
@@ -42,7 +43,7 @@ def _read_call(payload: Payload) -> EndedCall | None:
         return None
     response = fields.mapping(payload, "tool_response")
     error = response.get("error")
-    text = fields.result_text(response.get("llmContent"))
+    text = unwrap(fields.result_text(response.get("llmContent")))
     exit_code = _EXIT_CODE.search(text)
     return EndedCall(
         tool,

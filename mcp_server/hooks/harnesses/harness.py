@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,7 @@ class Harness:
     """A harness: how it names its events, and how its JSON is read and written.
 
     `find_name` returns the name of an event in its JSON. `read` reads the other fields;
-    `write` returns what the harness reads as the answer, for a text that is not empty. It
-    drops the answers to events of the `unread` kinds.
+    `write` returns what the harness reads as the answer, for a text that is not empty.
     """
 
     name: str
@@ -24,4 +23,3 @@ class Harness:
     find_name: Callable[[Payload], str]
     read: Callable[[Payload, EventKind], HookEvent]
     write: Callable[[HookEvent, str], dict[str, Any]]
-    unread: Collection[EventKind] = ()

@@ -2,7 +2,8 @@
 
 OpenCode has plugins in place of hooks. The plugin that `am connect` writes sends a bus event
 as it is, `{"type", "properties"}`, and a call of a plugin's hook as `{"type", "input",
-"output"}`. A tool that failed is a bus event only.
+"output"}`. A tool that failed is a bus event only; a command of the shell that failed is a
+call that completed, with its exit status.
 """
 
 from __future__ import annotations
@@ -61,20 +62,26 @@ def _read_call(payload: Payload, given: Payload) -> EndedCall | None:
     if not tool:
         return None
     output = fields.mapping(payload, "output")
-    exit_code = fields.mapping(output, "metadata").get("exit")
     return EndedCall(
         tool,
         given.get("args"),
         fields.result_text(output.get("output")),
-        has_failed=True if isinstance(exit_code, int) and exit_code else None,
+        has_failed=True if _read_exit(output) else None,
     )
+
+
+def _read_exit(output: Payload) -> int:
+    """Return the exit status of a command, as the tool of the shell keeps it."""
+    code = fields.mapping(output, "metadata").get("exit")
+    return code if isinstance(code, int) else 0
 
 
 def _read_failed_part(part: Payload) -> EndedCall | None:
     state = fields.mapping(part, "state")
-    if part.get("type") != "tool" or state.get("status") != "error":
+    has_failed = state.get("status") == "error" or _read_exit(state)
+    if part.get("type") != "tool" or not has_failed:
         return None
-    error = fields.result_text(state.get("error"))
+    error = fields.result_text(state.get("error") or state.get("output"))
     return EndedCall(
         fields.text(part, "tool"), state.get("input"), error, has_failed=True
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from common import errors
+from conversations.formats.harness import split_harness
 from mcp_server.hooks.harnesses import (
     claude_code,
     codex,
@@ -63,6 +64,7 @@ def read_event(harness: Harness, payload: Payload, named: str = "") -> HookEvent
     event = harness.read(payload, kind or EventKind.UNKNOWN)
     return replace(
         event,
+        prompt=split_harness(event.prompt)[0],
         name=event.name[:MAX_NAME],
         session=event.session[:MAX_SESSION],
         subagent=event.subagent[:MAX_NAME],

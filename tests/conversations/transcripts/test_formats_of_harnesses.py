@@ -13,7 +13,7 @@ from conversations.transcripts.events import (
     recorded_fields,
 )
 from conversations.transcripts.reader import FORMATS, read_messages
-from conversations.transcripts.tasks import read_tasks
+from conversations.transcripts.tasks import prompt_of, read_tasks
 from tests.conversations.transcripts.test_claude_code import WORK
 
 START = 1_780_000_000  # a moment of 2026, in seconds since 1970
@@ -432,3 +432,89 @@ class TestOldCodex:
         context = TranscriptContext(message_id=first[-1][0])
 
         assert first + self.read(self.LINES[3:], context) == whole
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<subagent_notification>\n{}\n</subagent_notification>",
+        "<recommended_plugins>\nlists\n</recommended_plugins>",
+        "<goal_context>\na goal\n</goal_context>",
+        "<tomorrows_element>\nnobody knows it\n</tomorrows_element>",
+        "# AGENTS.md instructions for /w\n\nUse tabs.",
+        "<permissions instructions>all</permissions instructions>",
+    ],
+)
+def test_what_codex_writes_in_a_persons_name_is_no_prompt(words):
+    lines = [*CODEX[:4], codex_words(5, "user", words), *CODEX[4:]]
+
+    assert [task.goal for task in read("codex", lines)[1]] == ["Fix the build"]
+
+
+def test_behind_the_state_of_an_editor_stands_the_request():
+    words = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix it\n"
+    lines = [*CODEX, codex_words(10, "user", words)]
+
+    messages, _, _ = read("codex", lines)
+
+    assert prompt_of(messages[-1]) == "Fix it"
+
+
+def test_a_prompt_of_copilot_names_the_task_of_its_agent():
+    prompt = copilot_event(1, "user.message", content="Fix it", parentAgentTaskId="t1")
+
+    _, [task], _ = read("copilot", [COPILOT[0], prompt, *COPILOT[2:]])
+
+    assert task.goal == "Fix it"
+
+
+def failed_of_copilot():
+    end = {"content": "bash: gti: command not found\n<exited with exit code 127>"}
+    done = copilot_event(
+        5, "tool.execution_complete", toolCallId="c1", success=True, result=end
+    )
+    return "copilot", [*COPILOT[:5], done, *COPILOT[6:]]
+
+
+def failed_of_gemini():
+    output = (
+        "<untrusted_context>\nOutput: gti: command not found\nExit Code: 127\n"
+        "Process Group PGID: 4711\n</untrusted_context>"
+    )
+    calls = [gemini_call("c1", "run_shell_command", {"command": "gti"}, "success", output=output)]  # fmt: skip
+    return "gemini", [*GEMINI[:2], {**GEMINI_TURN, "toolCalls": calls}]
+
+
+def failed_of_opencode():
+    tool = opencode_tool(
+        "c1",
+        "bash",
+        status="completed",
+        input={"command": "gti"},
+        output="gti: command not found",
+        metadata={"exit": 127},
+    )
+    prompt, _ = OPENCODE["messages"]
+    answer = opencode_message("a1", "assistant", tool)
+    return "opencode", [{**OPENCODE, "messages": [prompt, answer]}]
+
+
+@pytest.mark.parametrize(
+    "sample", [failed_of_copilot, failed_of_gemini, failed_of_opencode]
+)
+def test_a_command_that_failed_in_a_call_that_worked_has_failed(sample):
+    _, [task], _ = read(*sample())
+
+    call = task.tool_usage[0]
+    assert call["is_error"]
+    assert "gti: command not found" in call["result"]
+    assert "untrusted" not in call["result"] and "PGID" not in call["result"]
+
+
+def test_what_gemini_puts_before_a_prompt_is_no_word_of_it():
+    text = "<hook_context>Known of this</hook_context>\n\nFix it"
+    prompt = {**GEMINI[1], "content": [{"text": text}]}
+
+    _, [task], _ = read("gemini", [GEMINI[0], prompt, *GEMINI[2:]])
+
+    assert task.goal == "Fix it"

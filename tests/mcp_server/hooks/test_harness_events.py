@@ -83,6 +83,23 @@ def test_a_call_of_copilot_that_worked_has_not_failed():
     assert call.has_failed is None
 
 
+def test_a_command_that_failed_in_a_call_that_worked_has_failed():
+    text = "sh: gti: not found\n<exited with exit code 127>".replace("\\\n", "\n")
+    copilot = event_of("copilot", "tool") | {"am": {"event": "tool-failed"}}
+    copilot["toolResult"] = {"resultType": "success", "textResultForLlm": text}
+    state = {"status": "completed", "output": text, "metadata": {"exit": 127}}
+    part = {"type": "tool", "tool": "bash", "sessionID": "S", "state": state}
+    opencode = {"type": "message.part.updated", "properties": {"part": part}}
+    shown = "<untrusted_context>\nOutput: gti\nExit Code: 127\nProcess Group PGID: 9\n</untrusted_context>"
+    gemini = event_of("gemini", "tool") | {"tool_response": {"llmContent": shown}}
+
+    events = {"copilot": copilot, "opencode": opencode, "gemini": gemini}
+    calls = [read_event(find_harness(name), each).call for name, each in events.items()]
+
+    assert [call.has_failed for call in calls] == [True, True, True]
+    assert calls[2].result == "gti"
+
+
 def nest(levels):
     value = "end"
     for _ in range(levels // 2):

@@ -102,12 +102,20 @@ def test_what_the_session_has_is_not_said_again(hook, bob_api, rule):
     assert hook(bob_api, **asked(session="s8")) == {}
 
 
-def test_copilot_is_given_nothing_as_it_drops_the_answer(hook, bob_api, rule):
+def test_copilot_is_given_the_same_in_its_own_form(hook, bob_api, rule):
     rule()
     event = {"sessionId": "s9", "prompt": PROMPT, "am": {"event": "prompt"}}
 
-    assert hook(bob_api, "copilot", **event) == {}
-    assert not Push.objects.exists()
+    answer = hook(bob_api, "copilot", **event)
+
+    assert "Rules that this project accepted" in answer["additionalContext"]
+
+
+def test_what_a_harness_writes_around_a_prompt_is_not_asked_for(hook, bob_api, rule):
+    rule()
+    own = f"<hook_context>{PROMPT}</hook_context>\n\nDraw a green bird"
+
+    assert hook(bob_api, **asked(own)) == {}
 
 
 def test_after_a_compaction_it_may_be_said_again(hook, bob_api, rule):

@@ -118,11 +118,13 @@ def test_each_event_arrives_as_what_it_is(call, harness):
     left_out = {
         "claude-code": {"session-start", "stop"},  # at launch it calls no tool
         "codex": {"stop", "session-end"},
-        "copilot": {"tool", "stop", "prompt"},
+        "copilot": {"stop"},
     }
     assert sent == EVENTS[harness].keys() - left_out[harness]
+    # Copilot's JSON does not say that the call worked; the address names both the same.
+    named = sent - {"tool"} if harness == "copilot" else sent
     assert set(HookCount.objects.values_list("harness", "event")) == {
-        (harness, kind) for kind in sent
+        (harness, kind) for kind in named
     }
 
 
