@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # The forms of a request for JSON, the strictest first. Servers refuse unknown forms.
 FORMS = ("json_schema", "json_object", "text")
+MAX_SHOWN = 300  # characters of an answer that cannot be used, in its error
 # Statuses with which servers refuse an unknown form.
 UNKNOWN_FORM = {400, 415, 422, 501}
 # The name of the parameter for older and local servers, and its name for newer hosted
@@ -80,7 +81,7 @@ class OpenAILanguage(LanguageModel):
         except RequestRefusal as refusal:
             refusal.retryable = self._adapt(refusal, form, limit)
             raise
-        return parse_completion(completion)
+        return parse_completion(completion, schema)
 
     def _adapt(self, refusal: RequestRefusal, form: int, limit: str) -> bool:
         """Choose another form for the next call; return whether there is one left to try."""
@@ -168,7 +169,7 @@ def _response_format(schema: dict[str, Any], form: int) -> dict[str, Any]:
     return {"response_format": value}
 
 
-def parse_completion(completion: Any) -> Completion:
+def parse_completion(completion: Any, schema: Mapping[str, Any]) -> Completion:
     try:
         choice = completion["choices"][0]
         content, reason = choice["message"].get("content"), choice.get("finish_reason")
@@ -184,8 +185,12 @@ def parse_completion(completion: Any) -> Completion:
         raise BadAnswer(
             "The language model declined to answer.", retryable=False, usage=usage
         )
-    answer = json_text.first_object(content) if isinstance(content, str) else None
+    keys = schema.get("properties", ())
+    answer = json_text.last_object(content, keys) if isinstance(content, str) else None
     if answer is None:
-        detail = "The language model's answer is not a JSON object."
+        detail = (
+            "The language model's answer has no JSON object with the keys "
+            f"{', '.join(keys)}. It begins: {content!s:.{MAX_SHOWN}}"
+        )
         raise BadAnswer(detail, text=str(content), usage=usage)
     return Completion(answer, usage)

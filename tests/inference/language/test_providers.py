@@ -64,13 +64,28 @@ class TestOpenAICompatible:
         [
             'Sure:\n```json\n{"lesson": "retry"}\n```',
             '<think>maybe {"lesson": 1}</think>{"lesson": "retry"}',
-            '{not this} {"lesson": "retry"} {"lesson": "no"}',
+            '{not this} {"lesson": "no"} {"lesson": "retry"}',
+            'I think {"lesson": 1}, or not.\n</think>\n{"lesson": "retry"}',
+            '<think>{"lesson": "retry"}</think> That is all.',
+            '{"lesson": "…"} is the form.\n\n[{"lesson": "retry"}]\nIt has {"words": 5}.',
+            '{"lesson": "retry"} {"lesson": "cut of',
+            "{" * 150 + '{"lesson": "retry"}',
         ],
     )
     def test_the_object_is_found_between_other_words(self, endpoint, content):
         endpoint.answer = lambda body: answer_with(content)
 
         assert ask().answer == {"lesson": "retry"}
+
+    @pytest.mark.parametrize("content", ["No idea.", '{"rule": 1}', '["lesson"]'])
+    def test_without_such_an_object_the_error_has_the_words(self, endpoint, content):
+        endpoint.answer = lambda body: answer_with(content)
+
+        with pytest.raises(BadAnswer, match="the keys lesson") as refused:
+            ask()
+
+        assert content in refused.value.detail
+        assert refused.value.text == content
 
     def test_the_call_asks_for_strict_json(self, endpoint):
         ask()
