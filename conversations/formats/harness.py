@@ -25,7 +25,9 @@ _PASTED = re.compile(
     r"a|article|aside|b|blockquote|body|button|canvas|code|configuration|dependency|details|div|dl|em"
     r"|fieldset|figure|footer|form|h[1-6]|head|header|html|i|iframe|img|input|label|li|link|main|meta|nav"
     r"|ol|option|p|path|plugin|pre|project|script|section|select|small|span|strong|style|summary|svg|table"
-    r"|tbody|td|template|textarea|th|thead|title|tr|ul|video|xml",
+    r"|tbody|td|template|textarea|th|thead|title|tr|ul|video|xml"
+    # What people write in brackets to a model.
+    r"|task|prompt|instructions?|question|request|requirements?|spec|bug|issue|error|log|example|document|note",
     re.IGNORECASE,
 )
 # What Codex writes before a person's words: the state of an editor, and the rules of a project.
@@ -80,14 +82,22 @@ def split_harness(text: str) -> tuple[str, str]:
 
 
 def find_unknown_element(text: str) -> str:
-    """Return the name of the element that fills a text; "" if none does, or a known one.
+    """Return the name of an unknown element, if elements fill a text; "" otherwise.
 
     A harness writes such a text: a new kind of element is seen by its name.
     """
-    opening = _WHOLE.match(text)
-    if not opening or _PASTED.fullmatch(opening[1]) or _ELEMENT.match(text.lstrip()):
-        return ""
-    return opening[1] if text.rstrip().endswith(f"</{opening[1]}>") else ""
+    found, rest = "", text.strip()
+    while rest:
+        opening = _WHOLE.match(rest)
+        if not opening or _PASTED.fullmatch(opening[1]):
+            return ""
+        closing = f"</{opening[1]}>"
+        end = len(rest) if rest.endswith(closing) else rest.find(closing)
+        if end < 0:
+            return ""
+        found = found or ("" if _ELEMENT.match(rest) else opening[1])
+        rest = rest[end:].removeprefix(closing).lstrip()
+    return found
 
 
 def is_of_harness(metadata: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """Find secrets that a sentence tells, in twenty languages: `the password is x`, `密码是 x`.
 
 `said_words.txt` has the words for passwords, tokens and keys, with `*` where a compound or an
-inflection goes on, and the words that join them to a value.
+inflection goes on and `<` where none may, and the words that join them to a value.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ _PIECE = re.compile(
 _COLONS = {0xFF1A: ":", 0xFF1D: "="}
 _UNSPACED = re.compile(rf"[{UNSPACED}{_STOPS}]")
 _NO_START = re.compile(r"[a-z0-9_\xdf-\u1fff-]\Z|\w:\Z|(?:---|===) \Z")
+_NO_UNSPACED_START = re.compile(rf"[{UNSPACED}]\Z")
 _INFLECTION = re.compile(r"[^\W\d_]{1,6}")
 _LABEL_END = re.compile(
-    rf"(?<=[{UNSPACED}])|\Z|[\s:=*)\]{_QUOTES}{_HIDDEN}{_STOPS}{UNSPACED}\uff1a\uff1d]"
+    rf"(?<=[{UNSPACED}])|\Z|,\s|[\s:=*)\]{_QUOTES}{_HIDDEN}{_STOPS}{UNSPACED}\uff1a\uff1d]"
 )
-_CLOSE = re.compile(rf"[*_{_QUOTES})\]]{{1,3}}")
+_CLOSE = re.compile(rf"[*_{_QUOTES})\],]{{1,3}}")
 _OPENED = re.compile(rf"[{_QUOTES}]\Z")
 _END = re.compile(r"[.;!?|\u2026\u3002\uff1b\uff01\uff1f\u061b\u061f\u0964]")
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~]")
@@ -103,6 +104,10 @@ class _Label:
     is_foreign: bool
 
     @property
+    def no_start(self) -> re.Pattern[str]:
+        return _NO_UNSPACED_START if _UNSPACED.match(self.word) else _NO_START
+
+    @property
     def shown(self) -> str:
         return {"tokens": "token", "keys": "secret"}.get(self.kind, "password")
 
@@ -114,7 +119,7 @@ def _labels() -> tuple[_Label, ...]:
     ]
     return tuple(
         _Label(
-            word=entry.strip("*"),
+            word=entry.strip("<*"),
             kind=group.rpartition(" ")[2],
             has_starts=entry.startswith("*") or bool(_UNSPACED.match(entry)),
             has_ends=entry.endswith("*"),
@@ -130,7 +135,7 @@ def _find_labels(lowered: str) -> Iterator[tuple[_Label, int, int]]:
         start = lowered.find(label.word)
         while start >= 0:
             end = start + len(label.word)
-            if label.has_starts or not _NO_START.search(
+            if label.has_starts or not label.no_start.search(
                 lowered, max(start - 4, 0), start
             ):
                 if label.has_ends and (more := _INFLECTION.match(lowered, end)):
@@ -158,6 +163,7 @@ def _find_after(text: str, label: _Label, start: int, end: int) -> Span | None:
         place = piece.end()
         if _is_joiner(piece):
             sentence.join()
+            sentence.has_particle = bool(piece["unspaced"])
             continue
         quoted = _OPENED.search(piece["between"]) is not None
         value = _trim(piece["word"] or "")
@@ -205,6 +211,7 @@ class _Sentence:
     words: int = 0
     follows: Literal["label", "joiner", "to", "word"] = "label"
     is_of: bool = False
+    has_particle: bool = False  # which also joins what is said about the label
 
     def join(self) -> None:
         self.follows = "joiner"
@@ -227,14 +234,16 @@ class _Sentence:
             return False
         if follows == "label":
             is_named = kind == "passwords" or not is_slug(value)
-            return kind != "keys" and len(value) >= 6 and is_named
+            if kind == "keys":
+                return self.label.is_foreign and _is_unlike_words(value)
+            return len(value) >= 6 and is_named
         is_joined = follows == "joiner" or (follows == "to" and kind == "passwords")
         is_near = self.words == (follows == "to") or (self.is_of and follows != "to")
         is_near = is_near or self.label.is_foreign
         if kind == "keys" and not is_near:
             return False
         if is_joined and is_near and kind != "keys":
-            return True
+            return not (self.has_particle and is_slug(value))
         if self.label.word == "pass" or not _is_unlike_words(value):
             return False
         return is_joined or kind == "passwords"

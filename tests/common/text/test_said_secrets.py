@@ -11,7 +11,7 @@ from common.text import secrets
 from common.text.text_tables import read_groups
 
 TABLE = read_groups(Path(__file__).with_name("said_secrets.txt"))
-MOST_LEFT = 0.1
+MOST_LEFT = 0.25  # a bare word for a key asks for more
 MASK = re.compile(r"\[secret:[\w-]+\]")
 
 

@@ -270,12 +270,14 @@ def test_a_line_of_another_origin_is_no_prompt():
 
 
 def test_an_unknown_element_that_fills_a_prompt_is_counted_and_not_stored():
-    lines = [line(0, "user", "<weather_report day='1'>\nRain\n</weather_report>")]
+    report = "<weather_report day='1'>\nRain\n</weather_report>"
+    texts = [report, f"<system-reminder>Be kind</system-reminder>\n{report}"]
+    texts += [f"Look: {report}", "<div>Why is this red?</div>", "<task>Fix it</task>"]
 
-    messages, _, counts = read([*lines, line(1, "user", "<div>Why is this red?</div>")])
+    messages, _, counts = read([line(n, "user", text) for n, text in enumerate(texts)])
 
-    assert [m.external_id for m in messages] == ["u1"]
-    assert counts.unknown == {"element weather_report": 1}
+    assert [m.external_id for m in messages] == ["u2", "u3", "u4"]
+    assert counts.unknown == {"element weather_report": 2}
 
 
 def test_what_cannot_be_read_is_counted_and_never_fatal():
