@@ -86,17 +86,21 @@ def find_unknown_element(text: str) -> str:
 
     A harness writes such a text: a new kind of element is seen by its name.
     """
-    found, rest = "", text.strip()
-    while rest:
-        opening = _WHOLE.match(rest)
+    found, at, text = "", 0, text.rstrip()
+    while at < len(text):
+        opening = _WHOLE.match(text, at)
         if not opening or _PASTED.fullmatch(opening[1]):
             return ""
         closing = f"</{opening[1]}>"
-        end = len(rest) if rest.endswith(closing) else rest.find(closing)
+        end = text.find(closing, opening.end())
+        if text.find(f"<{opening[1]}", opening.end(), max(end, 0)) >= 0:
+            end = text.rfind(closing)  # one within another
         if end < 0:
             return ""
-        found = found or ("" if _ELEMENT.match(rest) else opening[1])
-        rest = rest[end:].removeprefix(closing).lstrip()
+        found = found or (
+            "" if _ELEMENT.match(text, opening.start(1) - 1) else opening[1]
+        )
+        at = end + len(closing)
     return found
 
 

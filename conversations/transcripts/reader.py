@@ -129,7 +129,7 @@ def _parse(
         if has_too_many(raw):
             counts.left_out[f"more than {MAX_OBJECTS:,} objects and lists"] += 1
             continue
-        values, is_damaged = _read_values(raw.decode("utf-8-sig", "replace"))
+        values, is_damaged = read_values(raw.decode("utf-8-sig", "replace"))
         if is_damaged:
             counts.left_out["not JSON"] += 1
         is_alone = source.split is None and not is_damaged and len(values) == 1
@@ -143,7 +143,7 @@ def _parse(
                     counts.left_out["no object"] += 1
 
 
-def _read_values(text: str) -> tuple[list[storable_json.StorableJSON], bool]:
+def read_values(text: str) -> tuple[list[storable_json.StorableJSON], bool]:
     """Return the JSON values of a line, and whether something in it is no JSON.
 
     A writer that died, or two that write at once, leave a whole record behind a part of

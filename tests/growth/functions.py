@@ -34,6 +34,9 @@ from common.text import (
     word_diff,
 )
 from common.text.json_secrets import JsonMasker
+from conversations.formats import harness
+from conversations.transcripts.reader import read_values
+from inference import json_text
 from inference.errors import InferenceError
 from inference.language import chat_answer
 from inference.language.chat_pieces import ChatText
@@ -83,6 +86,15 @@ SECRET_PHRASES = (
     ),
     *("PasswordAbCdEf", "curl -u a1:", "secret ::= ", "storage key a1", "incoming+a-1"),
     *('auth=("a", "b', "getConnection(a,", "jdbc:oracle:x:a/", "WIFI:a;P:"),
+    *(
+        "пароль — ",
+        "密码是",
+        "пароль a b ",
+        "a1!aaaaa is the ",
+        "<a_b></a_b>",
+        "<skill>",
+    ),
+    *('{"a": ', '{"a": 1}', "</think>", "## My request for Codex:\n", "# a\nb\n"),
     *("ssh-keygen -N ", "#define key ", "setx key1", '<property name="password">'),
 )
 
@@ -235,6 +247,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "is_instruction": instruction_shape.is_instruction,
     "read_decision": read_decision,
     "read_chat": read_chat,
+    "last_object": lambda text: json_text.last_object(text, ["a"]),
+    "read_values": read_values,
+    "split_harness": harness.split_harness,
+    "find_unknown_element": harness.find_unknown_element,
     "condense_steps": condense_steps,
     "read_tool_texts": read_tool_texts,
 }

@@ -272,7 +272,11 @@ def test_a_line_of_another_origin_is_no_prompt():
 def test_an_unknown_element_that_fills_a_prompt_is_counted_and_not_stored():
     report = "<weather_report day='1'>\nRain\n</weather_report>"
     texts = [report, f"<system-reminder>Be kind</system-reminder>\n{report}"]
-    texts += [f"Look: {report}", "<div>Why is this red?</div>", "<task>Fix it</task>"]
+    texts += [
+        f"{report}\nLook.\n{report}",
+        "<div>Why is this red?</div>",
+        "<task>Fix it</task>",
+    ]
 
     messages, _, counts = read([line(n, "user", text) for n, text in enumerate(texts)])
 
