@@ -37,16 +37,16 @@ def _read_field(field: Any, value: Any) -> Any:
         if isinstance(value, list):
             return [_read_field(field.child, each) for each in value]
     elif isinstance(field, OBJECTS):
-        value = _read_json(value)
+        value = read_json(value)
         if isinstance(value, dict) and isinstance(field, serializers.Serializer):
             return _read_object(field.fields, value)
     elif type(field) is serializers.JSONField:
-        return _read_json(value)
+        return read_json(value)
     return value
 
 
 def _read_list(field: Any, text: str) -> Any:
-    value = _read_json(text)
+    value = read_json(text)
     if isinstance(value, list):
         return value
     if isinstance(field.child, (*LISTS, *OBJECTS)):
@@ -54,7 +54,7 @@ def _read_list(field: Any, text: str) -> Any:
     return [each for each in _COMMA.split(text.strip()) if each]
 
 
-def _read_json(value: Any) -> Any:
+def read_json(value: Any) -> Any:
     """Return the list or object of a text; another value as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value

@@ -20,7 +20,7 @@ from common.api.serializers import validate
 from common.caller import Role
 from mcp_server.server.access import access_of
 from mcp_server.server.json_schema import input_schema, output_schema
-from mcp_server.server.json_texts import read_arguments
+from mcp_server.server.json_texts import read_arguments, read_json
 from mcp_server.server.tool_call import (
     McpAnswer,
     McpCall,
@@ -95,6 +95,7 @@ class ToolServer(MCPServer):
         legacy: bool = False,
     ) -> HttpResponse:
         self._audit_forbidden(request, params.get("name"))
+        params = {**params, "arguments": read_json(params.get("arguments"))}
         return super()._tools_call(request, request_id, params, legacy=legacy)
 
     def _audit_forbidden(self, request: HttpRequest, name: object) -> None:
@@ -143,7 +144,7 @@ def call_of(served: ServedTool, request: HttpRequest) -> McpCall:
     """Return the call with valid arguments, whose secrets are masked as at REST."""
     access, params = access_of(request), read_params(request)
     access.caller.require(served.role, access.project.pk)
-    sent: dict[str, Any] = params.get("arguments") or {}
+    sent: dict[str, Any] = read_json(params.get("arguments")) or {}
     arguments = read_arguments(served.arguments, sent)
     if not served.guards_secrets:
         arguments, _ = secret_policy.guard(access.project.options.secrets, arguments)

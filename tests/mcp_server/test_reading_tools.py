@@ -89,6 +89,22 @@ class TestContext:
 
 
 class TestSearch:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            {"query": "port", "tags": '["told"]', "where": "memories"},
+            '{"query": "port", "tags": ["told"]}',
+        ],
+    )
+    def test_its_arguments_may_arrive_as_json_in_a_text(
+        self, bob_mcp, remember, arguments
+    ):
+        pk = remember("The port of the staging service is 8443.", tags=["told"])
+
+        found = bob_mcp.result("search", arguments)["structuredContent"]
+
+        assert [each["id"] for each in found["results"]] == [pk]
+
     def test_it_finds_memories_and_rules_with_snippets(self, bob_mcp, rule, remember):
         pk = remember("The harbour tests need the <b>tide</b> table.", title="Tide")
         found = bob_mcp.call("search", query="harbour tests tide")
