@@ -130,8 +130,13 @@ def _labels() -> tuple[_Label, ...]:
     )
 
 
+@cache
+def _ascii_labels() -> tuple[_Label, ...]:
+    return tuple(label for label in _labels() if label.word.isascii())
+
+
 def _find_labels(lowered: str) -> Iterator[tuple[_Label, int, int]]:
-    for label in _labels():
+    for label in _ascii_labels() if lowered.isascii() else _labels():
         start = lowered.find(label.word)
         while start >= 0:
             end = start + len(label.word)
