@@ -13,11 +13,10 @@ from typing import Any
 from embedded import metrics_folder
 from memory_project.settings import LOGGING
 
-wsgi_app = "memory_project.wsgi:application"
+wsgi_app = "memory_project.asgi:application"
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
-worker_class = "gthread"
+worker_class = "memory_project.web_worker.WebWorker"
 workers = int(os.environ.get("WEB_PROCESSES", "2"))
-threads = int(os.environ.get("WEB_THREADS", "8"))
 # One import for all processes halves the start-up time and shares memory.
 preload_app = True
 timeout = 120

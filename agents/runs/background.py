@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import queue
+import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
 
 from django.db import connections
 
@@ -15,47 +16,71 @@ KEEP_ALIVE = 15.0  # seconds without an event after which a stream sends a comme
 MakeEvents = Callable[[Callable[[], bool]], Iterator[AgentEvent]]
 
 
-class _EndMark:
-    """The mark behind the last event."""
+class EventQueue:
+    """Events that a thread puts, and that a coroutine takes without holding a thread."""
 
+    def __init__(self) -> None:
+        self.events: deque[AgentEvent | None] = deque()  # None is behind the last one
+        self.lock = threading.Lock()
+        self.reader: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
-def stream_events(
-    make_events: MakeEvents, keep_alive: float = KEEP_ALIVE
-) -> Iterator[AgentEvent | None]:
-    """Start a thread that makes events; yield them, and None after `keep_alive` silent seconds.
+    def put(self, event: AgentEvent | None) -> None:
+        with self.lock:
+            self.events.append(event)
+            if self.reader:
+                loop, is_there = self.reader
+                loop.call_soon_threadsafe(is_there.set)
 
-    `make_events` is given a function that says whether to stop: it does when the reader has
-    gone. The thread then ends at its next step, and records what was done.
-    """
-    events: queue.SimpleQueue[AgentEvent | type[_EndMark]] = queue.SimpleQueue()
-    is_gone = threading.Event()
-
-    def work() -> None:
+    async def wait(self, seconds: float) -> bool:
+        """Return whether there is an event within the seconds."""
+        is_there = asyncio.Event()
+        with self.lock:
+            if self.events:
+                return True
+            self.reader = asyncio.get_running_loop(), is_there
         try:
-            for event in make_events(is_gone.is_set):
-                events.put(event)
+            await asyncio.wait_for(is_there.wait(), seconds)
+        except TimeoutError:
+            return False
         finally:
-            events.put(_EndMark)
-            connections.close_all()
-
-    threading.Thread(target=work, daemon=True, name="agent-run").start()
-    return _read(events, is_gone, keep_alive)
+            with self.lock:
+                self.reader = None
+        return True
 
 
-def _read(
-    events: queue.SimpleQueue[AgentEvent | type[_EndMark]],
-    is_gone: threading.Event,
-    keep_alive: float,
-) -> Iterator[AgentEvent | None]:
-    try:
+class BackgroundRun:
+    """A thread that makes events, and what reads them.
+
+    `make_events` is given a function that says whether to stop: it does after `close`. The
+    thread then ends at its next step, and records what was done.
+    """
+
+    def __init__(self, make_events: MakeEvents) -> None:
+        self.make_events = make_events
+        self.queue = EventQueue()
+        self.is_gone = threading.Event()
+        threading.Thread(target=self._work, daemon=True, name="agent-run").start()
+
+    def close(self) -> None:
+        self.is_gone.set()
+
+    async def read(
+        self, keep_alive: float = KEEP_ALIVE
+    ) -> AsyncIterator[AgentEvent | None]:
+        """Yield the events, and None after `keep_alive` silent seconds."""
         while True:
-            try:
-                event = events.get(timeout=keep_alive)
-            except queue.Empty:
+            if not await self.queue.wait(keep_alive):
                 yield None
                 continue
-            if isinstance(event, type):
+            event = self.queue.events.popleft()
+            if event is None:
                 return
             yield event
-    finally:
-        is_gone.set()
+
+    def _work(self) -> None:
+        try:
+            for event in self.make_events(self.is_gone.is_set):
+                self.queue.put(event)
+        finally:
+            self.queue.put(None)
+            connections.close_all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from typing import Any
 
 from agents.loop.events import (
@@ -19,11 +19,13 @@ from agents.models import AgentRun
 Chunk = dict[str, Any]
 
 
-def write_events(run: AgentRun, events: Iterable[AgentEvent | None]) -> Iterator[str]:
+async def write_events(
+    run: AgentRun, events: AsyncIterable[AgentEvent | None]
+) -> AsyncIterator[str]:
     """Yield server-sent events; a comment for each None, so that proxies keep the stream."""
     chunks = ChunkWriter(run)
     yield f": run {run.pk}\n\n"
-    for event in events:
+    async for event in events:
         if event is None:
             yield ": keep-alive\n\n"
             continue

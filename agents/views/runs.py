@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,13 +18,14 @@ from agents.loop.events import AgentEvent
 from agents.models import AgentRun
 from agents.runs import run_job
 from agents.runs.agent_request import AgentRequest
-from agents.runs.background import stream_events
+from agents.runs.background import BackgroundRun
 from agents.runs.callers import caller_of
 from agents.runs.confirm import ConfirmationAnswer, confirm
 from agents.runs.execute import execute
 from agents.runs.follow import follow
 from agents.runs.messages import answer_of, write_events
 from agents.runs.start import start_run
+from agents.runs.streams import EventStream, count_stream
 from agents.serializers import runs as forms
 from agents.steps import AgentStep
 from agents.views.base import AgentView
@@ -59,16 +61,16 @@ class LoopView(AgentView):
         self,
         run: AgentRun,
         events: Callable[..., Iterator[AgentEvent]],
-        *,
-        is_streamed: bool,
+        stream: ExitStack | None,
     ) -> HttpResponseBase:
         """Run the loop, and stream its events or answer with the whole run."""
-        if is_streamed:
-            stream = stream_events(lambda should_stop: events(should_stop=should_stop))
-            return event_response(run, stream)
-        for _ in events():
-            pass
-        return self.show_run(run)
+        if stream is None:
+            for _ in events():
+                pass
+            return self.show_run(run)
+        background = BackgroundRun(lambda should_stop: events(should_stop=should_stop))
+        stream.callback(background.close)
+        return event_response(run, background.read(), stream)
 
     def show_run(self, run: AgentRun) -> Response:
         return Response(answer_of(run))
@@ -102,20 +104,24 @@ class ReactMemView(LoopView):
         data = self.body(forms.AgentRequestIn)
         project = self.project(data)
         is_async = _is_async(request)
-        run, is_new = start_run(
-            project,
-            _request_of(data),
-            self.caller,
-            identity=self.request_identity(project.pk),
-            status=Status.QUEUED if is_async else Status.RUNNING,
-        )
-        if not is_new:
-            return self.show_run(run)
-        if is_async:
-            run_job.run_later(run)
-            return self.accept(request, run)
-        events = partial(execute, run, self.caller)
-        return self.answer_run(run, events, is_streamed=data["streaming"])
+        with ExitStack() as stream:
+            is_streamed = data["streaming"] and not is_async
+            if is_streamed:
+                stream.callback(count_stream(self.caller))
+            run, is_new = start_run(
+                project,
+                _request_of(data),
+                self.caller,
+                identity=self.request_identity(project.pk),
+                status=Status.QUEUED if is_async else Status.RUNNING,
+            )
+            if not is_new:
+                return self.show_run(run)
+            if is_async:
+                run_job.run_later(run)
+                return self.accept(request, run)
+            events = partial(execute, run, self.caller)
+            return self.answer_run(run, events, stream if is_streamed else None)
 
 
 class ConfirmRunView(LoopView):
@@ -142,23 +148,27 @@ class ConfirmRunView(LoopView):
         """
         data = self.body(forms.ConfirmIn)
         is_async = _is_async(request)
-        answer = confirm(
-            find_run(self, run_id, Role.WRITER),
-            self.caller,
-            is_allowed=data["allow"],
-            status=Status.QUEUED if is_async else Status.RUNNING,
-        )
-        run = answer.run
-        if is_async:
-            run_job.run_later(
-                run,
-                allowed_call=answer.allowed_call,
-                forbidden_call=answer.forbidden_call,
+        with ExitStack() as stream:
+            is_streamed = data["streaming"] and not is_async
+            if is_streamed:
+                stream.callback(count_stream(self.caller))
+            answer = confirm(
+                find_run(self, run_id, Role.WRITER),
+                self.caller,
+                is_allowed=data["allow"],
+                status=Status.QUEUED if is_async else Status.RUNNING,
             )
-            return self.accept(request, run)
-        return self.answer_run(
-            run, _events_after(answer), is_streamed=data["streaming"]
-        )
+            run = answer.run
+            if is_async:
+                run_job.run_later(
+                    run,
+                    allowed_call=answer.allowed_call,
+                    forbidden_call=answer.forbidden_call,
+                )
+                return self.accept(request, run)
+            return self.answer_run(
+                run, _events_after(answer), stream if is_streamed else None
+            )
 
 
 class RunsView(AgentView):
@@ -225,14 +235,18 @@ class RunEventsView(AgentView):
     def get(self, request: Request, run_id: uuid.UUID) -> HttpResponseBase:
         """Stream the steps that the run has and those that come, until it ends or waits."""
         run = find_run(self, run_id, Role.VIEWER)
-        return event_response(run, follow(run))
+        with ExitStack() as stream:
+            stream.callback(count_stream(self.caller))
+            return event_response(run, follow(run), stream)
 
 
 def event_response(
-    run: AgentRun, events: Iterator[AgentEvent | None]
+    run: AgentRun, events: AsyncIterator[AgentEvent | None], stream: ExitStack
 ) -> StreamingHttpResponse:
+    """Stream the events; what `stream` holds is ended with the response."""
     response = StreamingHttpResponse(
-        write_events(run, events), content_type=EVENT_STREAM
+        EventStream(write_events(run, events), stream.pop_all().close),
+        content_type=EVENT_STREAM,
     )
     response["X-Accel-Buffering"] = "no"
     response["Location"] = f"/api/v1/agents/runs/{run.pk}"

@@ -74,6 +74,13 @@ class BrokenRequest(errors.Refusal):
     code = "broken_request"
 
 
+class SlowRequest(errors.Refusal):
+    """The request did not arrive in time; send it again over a faster connection, or in parts."""
+
+    status = 408
+    code = "slow_request"
+
+
 class TooSlow(errors.Refusal):
     """The database took too long; narrow the request down, or try again later."""
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.agents.scripted_endpoint import say
 from tests.conversations.conftest import SessionApi
+from tests.support.streams import read_stream
 
 ANSWER = "Thought: I know it.\nFinal Answer: 42"
 # What a run with memory may add to an answer, and never takes away.
@@ -23,7 +24,7 @@ class Response:
 
     def __init__(self, response):
         self.headers = {"content-type": response["Content-Type"]}
-        self._chunks = list(response.streaming_content)
+        self._chunks = [read_stream(response)]
 
     def iter_lines(self):
         yield from b"".join(self._chunks).decode().splitlines()

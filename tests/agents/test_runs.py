@@ -7,13 +7,21 @@ import threading
 from datetime import timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from access import keys
 from access.models import ApiKey
 from agents.models import AgentRun
 from agents.recall import sources
-from agents.runs import background, follow, heartbeat, interruption, recorder
+from agents.runs import (
+    background,
+    follow,
+    heartbeat,
+    interruption,
+    recorder,
+    streams,
+)
 from common.caller import SYSTEM, Role
 from common.ids import uuid7
 from conversations.formats.message import ChatMessage
@@ -26,6 +34,7 @@ from projects.models import Membership
 from tests.agents.scripted_endpoint import call, fail, say
 from tests.conversations.conftest import SessionApi
 from tests.faults.kill_replay import wait_for
+from tests.support.streams import read_stream
 
 pytestmark = pytest.mark.django_db
 ANSWER = "Thought: I know it.\nFinal Answer: 42"
@@ -48,7 +57,7 @@ def ask(api, question="What is the answer?", **fields):
 
 def chunks_of(response):
     """Return the chunks of a stream, and the names of its events."""
-    text = b"".join(response.streaming_content).decode()
+    text = read_stream(response).decode()
     chunks, names = [], []
     for block in text.split("\n\n"):
         lines = dict(
@@ -355,10 +364,13 @@ class TestAStream:
         hold = threading.Event()
         model.script(recall_facts(), say(ANSWER, wait=hold))
         response = ask(api, streaming=True, enable_memory=True)
-        stream = iter(response.streaming_content)
-        while b"observation" not in next(stream):
-            pass
 
+        async def read_to_observation():
+            async for line in response.streaming_content:
+                if b"observation" in line:
+                    return
+
+        async_to_sync(read_to_observation)()
         response.close()
         hold.set()
         _wait_for_threads()
@@ -374,11 +386,42 @@ class TestAStream:
             hold.wait(10)
             return iter(())
 
-        stream = background.stream_events(make_events, keep_alive=0.01)
+        async def read():
+            events = background.BackgroundRun(make_events).read(keep_alive=0.01)
+            assert await anext(events) is None
+            hold.set()
+            assert {event async for event in events} <= {None}
 
-        assert next(stream) is None
-        hold.set()
-        assert set(stream) <= {None}
+        async_to_sync(read)()
+
+    def test_a_key_has_few_streams_and_others_still_get_theirs(
+        self, api, client_of, project, monkeypatch
+    ):
+        monkeypatch.setattr(streams, "STREAMS_OF_ONE", 2)
+        run = AgentRun.objects.create(project=project, agent_id="a")
+        path = f"/api/v1/agents/runs/{run.pk}/events"
+        opened = [api.client.get(path) for _ in range(2)]
+
+        refused = api.client.get(path)
+        assert (refused.status_code, refused.json()["code"]) == (
+            429,
+            "too_many_streams",
+        )
+        assert "/agents/runs/" in refused.json()["detail"]
+        assert ask(api, streaming=True).json()["code"] == "too_many_streams"
+        assert AgentRun.objects.count() == 1
+
+        other = client_of(project)
+        opened.append(other.get(path))
+        monkeypatch.setattr(streams, "STREAMS", 3)
+        assert other.get(path).json()["code"] == "no_stream_left"
+
+        for answer in opened:
+            assert answer.status_code == 200
+            answer.close()
+        again = api.client.get(path)
+        assert again.status_code == 200
+        again.close()
 
 
 def _wait_for_threads(name="agent-run"):
@@ -527,12 +570,23 @@ class TestTheMemoryToolOfAModel:
         assert AgentMemoryChange.objects.get().source == "agent"
 
 
+async def no_pause(seconds):
+    pass
+
+
+def read_events(events):
+    async def read():
+        return [event async for event in events]
+
+    return async_to_sync(read)()
+
+
 def test_a_stream_of_a_run_that_never_ends_does_end(project, monkeypatch):
     monkeypatch.setattr(follow, "MAX_SECONDS", 0.05)
     monkeypatch.setattr(follow, "KEEP_ALIVE", 0.0)
     run = AgentRun.objects.create(project=project, agent_id="a")
 
-    events = list(follow.follow(run, pause=lambda seconds: None))
+    events = read_events(follow.follow(run, pause=no_pause))
 
     assert set(events) == {None}
 
@@ -540,7 +594,9 @@ def test_a_stream_of_a_run_that_never_ends_does_end(project, monkeypatch):
 def test_a_stream_of_a_run_that_is_purged_says_so(project):
     run = AgentRun.objects.create(project=project, agent_id="a")
 
-    events = list(follow.follow(run, lambda seconds: AgentRun.objects.all().delete()))
+    events = read_events(
+        follow.follow(run, lambda seconds: AgentRun.objects.all().adelete())
+    )
 
     assert [event.error["message"] for event in events] == ["The run was purged."]
 
@@ -777,14 +833,13 @@ class TestSignsOfLife:
         monkeypatch.setattr(heartbeat, "INTERVAL", 0.01)
         hold = threading.Event()
         model.script(say(ANSWER, wait=hold))
-        stream = iter(ask(api, streaming=True).streaming_content)
-        next(stream)
+        response = ask(api, streaming=True)
         AgentRun.objects.update(alive_at=timezone.now() - timedelta(hours=1))
 
         assert wait_for(lambda: is_alive(AgentRun.objects.get()), seconds=20)
 
         hold.set()
-        assert b'"content": "42"' in b"".join(stream)
+        assert b'"content": "42"' in read_stream(response)
         _wait_for_threads()
 
 

@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from common.caller import Role
 from tests.isolation.world import API, World
+from tests.support.streams import read_stream
 
 Given = Callable[[World], dict[str, Any]]
 
@@ -94,7 +95,7 @@ def send(client, route: Route, world: World, **replaced: str):
 def read_whole(answer):
     """Read a stream to its end, so that the answer has a content."""
     if answer.streaming:
-        text = b"".join(answer.streaming_content)
+        text = read_stream(answer)
         return HttpResponse(text, status=answer.status_code, headers=answer.headers)
     return answer
 

@@ -16,6 +16,7 @@ ASKS = re.compile(r"env\.\w+|[a-z_]+")
 # Read by the code that starts the processes, not by the settings.
 STARTERS = [
     "gunicorn.conf.py",
+    "memory_project/asgi.py",
     "embedded/up.py",
     "embedded/service_note.py",
     "compose.yaml",

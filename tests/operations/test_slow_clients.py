@@ -1,0 +1,151 @@
+"""Who sends slowly takes no thread of the web server, and is cut off after a deadline."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from embedded import data_folder
+from tests.faults.kill_replay import spare_port, wait_for
+
+HALF_HEAD = b"POST /api/v1/search HTTP/1.1\r\nHost: localhost\r\nX-A: a"
+HALF_BODY = (
+    b"POST /api/v1/search HTTP/1.1\r\nHost: localhost\r\n"
+    b'Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{"query": "'
+)
+CONFIGURATION = """
+from runpy import run_path
+globals().update(run_path({path!r}))
+from memory_project import web_worker
+for name, value in {limits!r}.items():
+    setattr(web_worker, name, value)
+"""
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start a web server of one process with its own limits; return its port."""
+    started = []
+
+    def start(**limits):
+        port = spare_port()
+        path = str(data_folder.BASE_DIR / "gunicorn.conf.py")
+        own = tmp_path / "conf.py"
+        own.write_text(CONFIGURATION.format(path=path, limits=limits))
+        log = tmp_path / "web.log"
+        environment = {
+            "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics"),
+            "PYTHONPATH": str(data_folder.BASE_DIR),
+            "WEB_BIND": f"127.0.0.1:{port}",
+            "WEB_PROCESSES": "1",
+            "WEB_THREADS": "2",
+        }
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gunicorn", "-c", str(own)],
+                env=os.environ | environment,
+                cwd=data_folder.BASE_DIR,
+                stdout=output,
+                stderr=output,
+            )
+        started.append(process)
+        assert wait_for(lambda: is_healthy(port)), log.read_text()
+        return port
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(30)
+
+
+def is_healthy(port):
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        link.request("GET", "/healthz")
+        return link.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        link.close()
+
+
+def send(port, data):
+    link = socket.create_connection(("127.0.0.1", port), timeout=10)
+    link.sendall(data)
+    return link
+
+
+def read_all(link):
+    with link:
+        return b"".join(iter(lambda: link.recv(65_536), b""))
+
+
+def test_others_are_served_beside_half_heads_and_half_bodies(serve):
+    port = serve()
+
+    slow = [send(port, part) for part in [HALF_HEAD, HALF_BODY] * 50]
+
+    assert all(is_healthy(port) for _ in range(20))
+    for link in slow:
+        link.close()
+
+
+def test_a_head_and_a_body_that_come_too_late_are_refused(serve):
+    port = serve(HEAD_SECONDS=0.2, BODY_SECONDS=0.2)
+
+    for part in (HALF_HEAD, HALF_BODY):
+        head, _, body = read_all(send(port, part)).partition(b"\r\n\r\n")
+
+        assert head.startswith(b"HTTP/1.1 408 ")
+        assert json.loads(body)["code"] == "slow_request"
+    assert read_all(send(port, b"")) == b""
+
+
+def test_beyond_the_limit_the_one_that_waits_for_longest_is_closed(serve):
+    port = serve(MAX_CONNECTIONS=20)
+
+    slow = [send(port, HALF_HEAD) for _ in range(30)]
+
+    assert read_all(slow[0]) == b""
+    assert is_healthy(port)
+    slow[-1].sendall(b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    assert read_all(slow[-1]).startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_reader_that_stops_is_cut_off(serve):
+    port = serve(READ_SECONDS=0.2)
+    path = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js"
+    link = socket.socket()
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    link.connect(("127.0.0.1", port))
+    link.settimeout(10)
+    requests = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 12
+    link.sendall(requests)
+
+    def is_cut_off():
+        try:
+            link.sendall(b"\r\n")
+        except OSError:
+            return True
+        return False
+
+    assert wait_for(is_cut_off)
+    assert is_healthy(port)
+
+
+def test_a_body_that_is_too_large_is_answered_before_its_connection_goes_on(serve):
+    port = serve()
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+
+    for _ in range(2):
+        link.request("POST", "/api/v1/search", bytes(70_000_000))
+        answer = link.getresponse()
+        assert answer.status in (401, 413), answer.read()
+        answer.read()
+    link.close()
