@@ -12,6 +12,4 @@ def read_stream(response):
     async def read():
         return b"".join([chunk async for chunk in response.streaming_content])
 
-    content = async_to_sync(read)()
-    response.close()
-    return content
+    return async_to_sync(read)()
