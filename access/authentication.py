@@ -104,6 +104,7 @@ def caller_for_key(key: Any, request: Any) -> Caller:
         root_line_id=key.root_line_id,
         key_account_id=key.account_id,
         may_attest=key.may_attest,
+        acts_for_users=key.acts_for_users,
         agent_id=key.agent_id,
         user_id=key.user_id,
         request_id=request_id(),

@@ -44,6 +44,7 @@ def issue(
     user_id: str = "",
     expires_at: datetime | None = None,
     may_attest: bool = False,
+    acts_for_users: bool = False,
     caller: Caller = SYSTEM,
 ) -> IssuedKey:
     """Create a key for the given projects, or for every project if none is given."""
@@ -52,6 +53,8 @@ def issue(
     require_same_bounds(caller, agent_id=agent_id, user_id=user_id)
     if may_attest:
         require_attester(caller)
+    if acts_for_users:
+        refuse_bound_to_user(user_id)
     if expires_at and expires_at <= timezone.now():
         raise errors.Invalid(errors={"expires_at": ["must be in the future"]})
     key, secret = ApiKey.new(
@@ -62,13 +65,15 @@ def issue(
         user_id=user_id,
         expires_at=expires_at,
         may_attest=may_attest,
+        acts_for_users=acts_for_users,
         root_line_id=caller.root_line_id,
         account_id=_account_of(caller),
         created_by=caller.name,
     )
     key.save(force_insert=True)
     key.projects.set(bound)
-    _record(caller, "key.issued", key, role=Role(role).label, may_attest=may_attest)
+    rights = {"may_attest": may_attest, "acts_for_users": acts_for_users}
+    _record(caller, "key.issued", key, role=Role(role).label, **rights)
     return IssuedKey(key, secret)
 
 
@@ -97,6 +102,7 @@ def rotate(
         user_id=key.user_id,
         expires_at=now + lifetime if lifetime else None,
         may_attest=key.may_attest,
+        acts_for_users=key.acts_for_users,
         line_id=key.line_id,
         root_line_id=key.root_line_id,
         account_id=_account_of(caller),
@@ -112,18 +118,22 @@ def rotate(
 
 
 @write
-def set_may_attest(key: ApiKey, may_attest: bool, *, caller: Caller = SYSTEM) -> ApiKey:
-    """Say whether the project believes the reports of a key; an owner decides it."""
+def change(key: ApiKey, *, caller: Caller = SYSTEM, **rights: bool) -> ApiKey:
+    """Say whether a key `may_attest`, and whether it `acts_for_users`; an owner decides it."""
     key = ApiKey.objects.select_for_update(no_key=True).get(pk=key.pk)
     require_right_to_issue(caller, key)
-    if may_attest:
+    if rights.get("may_attest"):
         require_attester(caller)
+    if rights.get("acts_for_users"):
+        refuse_bound_to_user(key.user_id)
     if key.has_ended:
         raise KeyRevoked
-    if key.may_attest != may_attest:
-        key.may_attest = may_attest
-        key.save(update_fields=["may_attest"])
-        _record(caller, "key.changed", key, may_attest=may_attest)
+    changed = {name: yes for name, yes in rights.items() if getattr(key, name) != yes}
+    for name, yes in changed.items():
+        setattr(key, name, yes)
+    if changed:
+        key.save(update_fields=list(changed))
+        _record(caller, "key.changed", key, **changed)
     return key
 
 
@@ -175,6 +185,17 @@ def require_same_bounds(caller: Caller, *, agent_id: str, user_id: str) -> None:
         raise errors.Forbidden(
             "This key is bound to an agent or a user; "
             "it can only issue keys with the same binding."
+        )
+
+
+def refuse_bound_to_user(user_id: str) -> None:
+    if user_id:
+        raise errors.Invalid(
+            errors={
+                "acts_for_users": [
+                    "A key that is bound to a user acts for nobody else."
+                ]
+            }
         )
 
 

@@ -106,6 +106,8 @@ class ApiKey(models.Model):
     # Whether the project believes this key's reports of tests and of other facts. The
     # words of other keys are the words of an agent.
     may_attest = models.BooleanField(default=False, db_default=False)
+    # Whether the key speaks for every user, as the server of an application does.
+    acts_for_users = models.BooleanField(default=False, db_default=False)
 
     # The person who got the secret; the key is unusable while they are inactive.
     account = models.ForeignKey(

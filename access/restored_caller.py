@@ -47,6 +47,7 @@ def caller_of(work: SentWork, *, is_as_agent: bool = True) -> Caller:
         key_account_id=key.account_id if key else None,
         account_id=work.account_id,
         may_attest=work.is_attested and is_believed,
+        acts_for_users=bool(key and key.acts_for_users),
         agent_id=work.agent_id if is_as_agent else agent_of_key,
         user_id=key.user_id if key else "",
     )

@@ -159,6 +159,12 @@ class IssueKey(serializers.Serializer[Any]):
         default=False,
         help_text="Whether the project believes this key's reports of tests and facts.",
     )
+    acts_for_users = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Whether this key writes profile and soul of every user, as the server of "
+        "an application does.",
+    )
 
     def validate_expires_at(self, value: Any) -> Any:
         if value and value <= timezone.now():
@@ -168,8 +174,18 @@ class IssueKey(serializers.Serializer[Any]):
 
 class ChangeKey(serializers.Serializer[Any]):
     may_attest = serializers.BooleanField(
+        required=False,
         help_text="Whether the project believes this key's reports of tests and facts.",
     )
+    acts_for_users = serializers.BooleanField(
+        required=False,
+        help_text="Whether this key writes profile and soul of every user.",
+    )
+
+    def validate(self, attrs: Any) -> Any:
+        if not attrs:
+            raise serializers.ValidationError("Name what is to change.")
+        return attrs
 
 
 class RotateKey(serializers.Serializer[Any]):
@@ -203,6 +219,7 @@ class KeyOut(serializers.ModelSerializer[ApiKey]):
             "agent_id",
             "user_id",
             "may_attest",
+            "acts_for_users",
             "created_by",
             "created_at",
             "expires_at",

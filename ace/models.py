@@ -320,6 +320,8 @@ class TaskCommand(models.Model):
     times = models.PositiveSmallIntegerField(default=1)
     # The session of the run, or the run itself if it has none.
     session = models.CharField(max_length=255)
+    # The person behind the sender (common.caller.Caller.person); empty in old rows.
+    person = models.CharField(max_length=32, blank=True, default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = FindingOfRunQuerySet.as_manager()

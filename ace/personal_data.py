@@ -157,7 +157,10 @@ class RunErasure(ErasureHandler):
             "kind": NAME_OF_CODE,
             "person": "a digest of the name of the key or account that reported",
         },
-        TaskCommand: dict.fromkeys(("kind", "outcome"), NAME_OF_CODE),
+        TaskCommand: {
+            **dict.fromkeys(("kind", "outcome"), NAME_OF_CODE),
+            "person": "a digest of the name of the key or account that reported",
+        },
         TaskFile: {"use": NAME_OF_CODE},
         Reflection: {
             **dict.fromkeys(("outcome", "outcome_source", "root_cause"), NAME_OF_CODE),

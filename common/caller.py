@@ -47,6 +47,7 @@ class Caller:
     account_id: int | None = None
     key_account_id: int | None = None
     may_attest: bool = False
+    acts_for_users: bool = False
     agent_id: str = ""
     user_id: str = ""
     request_id: str = ""
@@ -117,6 +118,16 @@ class Caller:
         """
         is_signed_in = self.account_id is not None
         return self.may_attest or (is_signed_in and self.may(Role.CURATOR, project_id))
+
+    def speaks_for(self, user_id: str, project_id: uuid.UUID) -> bool:
+        """Whether what the caller says of a user is that user's own word.
+
+        It is for a key of the user, a key that acts for users, and a curator. Everybody
+        speaks for the anonymous user, who has no id.
+        """
+        is_own = self.user_id == user_id
+        acts = self.acts_for_users and not self.user_id
+        return is_own or not user_id or acts or self.may(Role.CURATOR, project_id)
 
     @property
     def person(self) -> str:

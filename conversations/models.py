@@ -39,6 +39,12 @@ class Session(models.Model):
     agent_id = models.CharField(max_length=255)
     # An empty user is anonymous.
     user_id = models.CharField(max_length=255, blank=True)
+    # Who began it and wrote to it: `sessions.writers`. It is empty in old rows.
+    writers = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=models.Value([], output_field=models.JSONField()),
+    )
     channel = models.CharField(max_length=100, blank=True)
     title = models.CharField(max_length=500, blank=True)
     metadata = models.JSONField(default=dict, blank=True)

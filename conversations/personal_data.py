@@ -199,7 +199,7 @@ class ConversationErasure(ErasureHandler):
         ),
     )
     no_text = {
-        Session: {"agent_id": AUTHOR_NAME},
+        Session: {"agent_id": AUTHOR_NAME, "writers": "opaque names of persons"},
         Message: {
             "role": SERVICE_VALUE,
             "content_terms": "generated of content_tsv",

@@ -19,6 +19,14 @@ class SourceNotAllowed(errors.Forbidden):
     code = "source_not_allowed"
 
 
+class NotYourUser(errors.Forbidden):
+    """Profile and soul of a user are written by a key of the user, a key that acts for users
+    (`acts_for_users`), a curator, or the agent of the service in a run for the user.
+    """
+
+    code = "not_your_user"
+
+
 def may_claim(source: str, project_id: uuid.UUID, user_id: str, caller: Caller) -> bool:
     """Return whether the caller may write as this source for this user.
 
@@ -48,3 +56,9 @@ def require_source(
         f"The source {source} may be claimed by {who}; leave `source` out to write as the "
         "agent."
     )
+
+
+def require_voice(user_id: str, project_id: uuid.UUID, caller: Caller) -> None:
+    """Refuse with 403 a caller who would write what is put before a user's agent."""
+    if not caller.speaks_for(user_id, project_id):
+        raise NotYourUser

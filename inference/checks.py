@@ -11,8 +11,8 @@ from inference.embedding import embedder, minilm
 from inference.errors import ProviderMisconfiguration
 from inference.language import language_model
 
-# In seconds. It is less than the lease of a job (jobs.runner), because a run needs the rest
-# of the lease for other work.
+# In seconds. It is less than the silence that a job may keep (jobs.runner), because a run needs
+# the rest for other work.
 LONGEST_RUN = 90
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import random
+import threading
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import structlog
-from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db import Error, IntegrityError, connection, transaction
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from common.text import secrets
@@ -27,6 +30,10 @@ MAX_DELAY = timedelta(minutes=30)
 UNKNOWN_DELAY = timedelta(
     minutes=1
 )  # until a job of an unknown kind is looked at again
+LEASE = timedelta(seconds=60)  # a killed worker's job waits for so long
+RENEWAL = 20.0  # seconds
+SHARED_TURN = timedelta(seconds=5)  # of a project, while others wait
+REMEMBERED_TURNS = timedelta(hours=1)
 TURN_LENGTH = timedelta(minutes=1)  # how long a job runs before waiting jobs go first
 
 
@@ -37,14 +44,19 @@ class JobHandler:
     kind: str
     run: Callable[[JobRun], dict[str, Any] | None]
     attempts: int
-    lease: timedelta
+    silence: timedelta
+    is_shared: bool = False
 
 
 HANDLERS: dict[str, JobHandler] = {}
 
 
 def handler(
-    kind: str, *, attempts: int = 8, lease: timedelta = timedelta(minutes=2)
+    kind: str,
+    *,
+    attempts: int = 8,
+    silence: timedelta = timedelta(minutes=2),
+    is_shared: bool = False,
 ) -> Callable[
     [Callable[[JobRun], dict[str, Any] | None]],
     Callable[[JobRun], dict[str, Any] | None],
@@ -52,15 +64,16 @@ def handler(
     """Register a function for jobs of one kind.
 
     The function returns the job's result and may raise `errors.Permanent` or
-    `errors.Later`. It must call `run.step()` at least once within each lease. If its jobs
-    can take long, the function also calls `run.yield_turn()`, and in its next turn it
-    continues where it stopped.
+    `errors.Later`. It must call `run.step()` before it was silent for as long as `silence`
+    says: until then, a thread renews its lease. If its jobs can take long, the function also
+    calls `run.yield_turn()`, and in its next turn it continues where it stopped. Jobs of a
+    kind that `is_shared` take turns by project.
     """
 
     def register(
         function: Callable[[JobRun], dict[str, Any] | None],
     ) -> Callable[[JobRun], dict[str, Any] | None]:
-        HANDLERS[kind] = JobHandler(kind, function, attempts, lease)
+        HANDLERS[kind] = JobHandler(kind, function, attempts, silence, is_shared)
         return function
 
     return register
@@ -72,6 +85,35 @@ class JobRun:
     def __init__(self, job: Job, handler: JobHandler) -> None:
         self.job = job
         self.handler = handler
+        self.silent_since = time.monotonic()
+
+    @contextmanager
+    def renew_lease(self) -> Iterator[None]:
+        """Renew the lease from a thread while the block runs and its steps come in time."""
+        is_over = threading.Event()
+        thread = threading.Thread(
+            target=self._renew, args=(is_over,), daemon=True, name="job-lease"
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+
+    def _renew(self, is_over: threading.Event) -> None:
+        longest = self.handler.silence.total_seconds()
+        while not is_over.wait(RENEWAL):
+            if time.monotonic() - self.silent_since > longest:
+                return
+            try:
+                self._leased_row.update(lease_until=timezone.now() + LEASE)
+            # The database may be back before the lease ends.
+            except Error as error:
+                log.warning(
+                    "job_lease_not_renewed", **self._context(), error=str(error)
+                )
+            finally:
+                connection.close()  # it would be idle until the next renewal
 
     @property
     def _leased_row(self) -> Any:
@@ -93,7 +135,8 @@ class JobRun:
         caller calls `step` inside the transaction of its own writes, the writes and the
         progress are committed together.
         """
-        columns = {"done": done, "lease_until": timezone.now() + self.handler.lease}
+        self.silent_since = time.monotonic()
+        columns = {"done": done, "lease_until": timezone.now() + LEASE}
         if total is not None:
             columns["total"] = total
         if cursor is not None:
@@ -111,9 +154,14 @@ class JobRun:
         Call it after a step that made progress, and outside of its transaction.
         """
         assert self.job.started_at
-        is_long = timezone.now() - self.job.started_at > TURN_LENGTH
-        if is_long and Job.objects.due().exists():
+        turn = timezone.now() - self.job.started_at
+        due = Job.objects.due()
+        if turn > TURN_LENGTH and due.exists():
             raise errors.TurnExpired
+        if self.handler.is_shared and turn > SHARED_TURN:
+            others = due.filter(kind=self.job.kind)
+            if others.exclude(project_id=self.job.project_id).exists():
+                raise errors.TurnExpired
 
     def requeue(self) -> None:
         """Let the job wait for its next turn; the present turn does not count as an attempt."""
@@ -178,10 +226,14 @@ class JobRun:
 
 
 def claim(job_id: uuid.UUID) -> Job | None:
-    """Take a due job; return None if another worker was faster or the job is not due."""
+    """Take a due job; return None if another worker was faster or the job is not due.
+
+    Of a kind that is shared, take the due job of the project whose last turn is longest ago.
+    """
     job = Job.objects.filter(pk=job_id).first()
     handler = HANDLERS.get(job.kind) if job else None
-    lease = handler.lease if handler else timedelta(minutes=1)
+    if handler and handler.is_shared:
+        job_id = _choose_by_turn(handler.kind) or job_id
     is_claimed = (
         Job.objects.due()
         .filter(pk=job_id)
@@ -189,10 +241,28 @@ def claim(job_id: uuid.UUID) -> Job | None:
             state=Job.State.RUNNING,
             attempts=F("attempts") + 1,
             started_at=timezone.now(),
-            lease_until=timezone.now() + lease,
+            lease_until=timezone.now() + LEASE,
         )
     )
     return Job.objects.get(pk=job_id) if is_claimed else None
+
+
+def _choose_by_turn(kind: str) -> uuid.UUID | None:
+    """Return the oldest due job of the project whose jobs of this kind began least lately."""
+    due = Job.objects.due().filter(kind=kind).order_by("project_id", "run_after", "pk")
+    oldest = dict(due.distinct("project_id").values_list("project_id", "pk"))
+    if len(oldest) < 2:
+        return next(iter(oldest.values()), None)
+    rows = Job.objects.filter(kind=kind, project_id__in=oldest).order_by()
+    recent = Q(finished_at=None) | Q(finished_at__gte=timezone.now() - REMEMBERED_TURNS)
+    begun = rows.filter(recent).exclude(started_at=None)
+    last = dict(
+        begun.values("project_id")
+        .annotate(last=Max("started_at"))
+        .values_list("project_id", "last")
+    )
+    first = min(oldest, key=lambda project: (project in last, last.get(project)))
+    return oldest[first]
 
 
 def run(job_id: uuid.UUID) -> None:
@@ -212,7 +282,9 @@ def run(job_id: uuid.UUID) -> None:
         return
     with structlog.contextvars.bound_contextvars(job_id=str(job_id)):
         try:
-            attempt.finish(handler.run(attempt))
+            with attempt.renew_lease():
+                result = handler.run(attempt)
+            attempt.finish(result)
         except errors.TurnExpired:
             attempt.requeue()
         except errors.JobCancelled:

@@ -61,7 +61,7 @@ def missing_vectors(project_id: uuid.UUID) -> QuerySet[PlaybookDelta]:
     return rows.exclude(content="")
 
 
-@runner.handler("embed_deltas", attempts=20, lease=timedelta(minutes=5))
+@runner.handler("embed_deltas", attempts=20, silence=timedelta(minutes=5))
 def embed_missing(run: runner.JobRun) -> dict[str, Any]:
     """Embed the lessons that have no vector yet."""
     project_id = run.job.project_id

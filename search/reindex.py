@@ -37,7 +37,7 @@ class IndexedTable:
 INDEXED_TABLES: list[IndexedTable] = []
 
 
-@runner.handler(search_language.KIND, lease=timedelta(minutes=5))
+@runner.handler(search_language.KIND, silence=timedelta(minutes=5))
 def reindex_project(run: runner.JobRun) -> dict[str, Any] | None:
     """Write every row in the project's language, then count the lexemes."""
     project_id = run.job.project_id

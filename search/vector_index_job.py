@@ -21,8 +21,8 @@ def start_due() -> None:
         queue.enqueue(KIND, key=KIND)
 
 
-# The lease is long, because building an index reports no progress.
-@runner.handler(KIND, lease=timedelta(hours=1))
+# The job may be silent for long, because building an index reports no progress.
+@runner.handler(KIND, silence=timedelta(hours=1))
 def maintain(run: runner.JobRun) -> dict[str, Any]:
     """Maintain the indexes of every table; the result lists what changed in all of them."""
     result: dict[str, list[str]] = {}

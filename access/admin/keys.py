@@ -105,10 +105,13 @@ class KeyForm(ActionForm):
             "user_id",
             "expires_at",
             "may_attest",
+            "acts_for_users",
         ]
         help_texts = {
             "may_attest": "For a key of CI or of your own: the project believes its "
-            "reports of tests and of other facts. The words of other keys wait."
+            "reports of tests and of other facts. The words of other keys wait.",
+            "acts_for_users": "For the server of an application: the key writes profile "
+            "and soul of every user.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -131,6 +134,7 @@ class KeyForm(ActionForm):
             user_id=data["user_id"],
             expires_at=expires_at,
             may_attest=data["may_attest"],
+            acts_for_users=data["acts_for_users"],
             caller=self.caller,
         )
         self.secret = issued.secret
@@ -168,6 +172,7 @@ class ApiKeyAdmin(AuditedAdmin):
                     "prefix",
                     "role_display",
                     "may_attest",
+                    "acts_for_users",
                     "projects_display",
                     "status_display",
                 ]
@@ -190,7 +195,10 @@ class ApiKeyAdmin(AuditedAdmin):
         ),
     ]
     add_fieldsets = [
-        (None, {"fields": ["name", "role", "projects", "may_attest"]}),
+        (
+            None,
+            {"fields": ["name", "role", "projects", "may_attest", "acts_for_users"]},
+        ),
         ("Bound to", {"fields": ["agent_id", "user_id", "expires_at"]}),
     ]
     row_actions = [
@@ -208,7 +216,7 @@ class ApiKeyAdmin(AuditedAdmin):
             "allow-attesting",
             "Allow to attest",
             Role.OWNER,
-            lambda key, caller, text: keys.set_may_attest(key, True, caller=caller),
+            lambda key, caller, text: keys.change(key, may_attest=True, caller=caller),
             "allowed to attest",
             is_possible=lambda key, caller: not (key.has_ended or key.may_attest),
         ),
@@ -216,7 +224,7 @@ class ApiKeyAdmin(AuditedAdmin):
             "stop-attesting",
             "Stop attesting",
             Role.OWNER,
-            lambda key, caller, text: keys.set_may_attest(key, False, caller=caller),
+            lambda key, caller, text: keys.change(key, may_attest=False, caller=caller),
             "no longer allowed to attest",
             is_possible=lambda key, caller: key.may_attest and not key.has_ended,
         ),

@@ -80,13 +80,13 @@ class KeyDetailView(KeyView):
 
     @extend_schema(
         operation_id="keys_update",
-        summary="Say whether a key may attest",
+        summary="Say whether a key may attest, and acts for users",
         request=shapes.ChangeKey,
         responses=shapes.KeyOut,
     )
     def patch(self, request: Request, key_id: uuid.UUID) -> Response:
         key, data = self.get_key(), self.body(shapes.ChangeKey)
-        changed = keys.set_may_attest(key, data["may_attest"], caller=self.caller)
+        changed = keys.change(key, caller=self.caller, **data)
         return Response(shapes.KeyOut(changed).data)
 
     @extend_schema(

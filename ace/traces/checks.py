@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from access.restored_caller import caller_of
 from ace.fixes.record import session_of
 from ace.models import AceRun, TaskCommand
 from ace.rules.failures import failed_call
@@ -21,7 +22,7 @@ Outcome = TaskCommand.CommandOutcome
 def store(run: AceRun, task: Task) -> None:
     """Store the checks of a run; a second call stores nothing new."""
     rows: dict[tuple[str, str], TaskCommand] = {}
-    session = session_of(run)
+    session, person = session_of(run), caller_of(run).person
     for call in task.calls:
         checks = check_commands.find(call.command) if call.command else []
         outcome = _outcome(call) if checks else Outcome.WORKED
@@ -40,6 +41,7 @@ def store(run: AceRun, task: Task) -> None:
                 outcome=outcome,
                 times=min((known.times if known else 0) + 1, MAX_TIMES),
                 session=session,
+                person=person,
             )
     if rows:
         _insert(list(islice(rows.values(), MAX_COMMANDS)))

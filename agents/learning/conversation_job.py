@@ -72,7 +72,7 @@ def end_idle(project: Project) -> int:
     return len(sessions)
 
 
-@runner.handler(KIND, attempts=ATTEMPTS, lease=timedelta(minutes=10))
+@runner.handler(KIND, attempts=ATTEMPTS, silence=timedelta(minutes=10))
 def learn_from_conversation(job: runner.JobRun) -> dict[str, Any]:
     """Promote useful facts, record an episode, and scan what was not scanned yet."""
     rows = Session.objects.select_related("project")

@@ -47,7 +47,7 @@ def enqueue(run: AgentRun) -> None:
     )
 
 
-@runner.handler(KIND, attempts=ATTEMPTS, lease=timedelta(minutes=10))
+@runner.handler(KIND, attempts=ATTEMPTS, silence=timedelta(minutes=10))
 def learn_from_run(job: runner.JobRun) -> dict[str, Any]:
     """Store what a run taught, and write it to `AgentRun.learned`."""
     rows = AgentRun.objects.select_related("project")

@@ -86,7 +86,7 @@ def _end(transcript: Transcript, project: Project) -> None:
         learn_later(transcript)
 
 
-@runner.handler(KIND, attempts=ATTEMPTS, lease=timedelta(minutes=10))
+@runner.handler(KIND, attempts=ATTEMPTS, silence=timedelta(minutes=10), is_shared=True)
 def learn_from_transcript(job: runner.JobRun) -> dict[str, Any]:
     """Report each task that is over as a finished task, in order."""
     transcript = _find_transcript(job.job.args["transcript_id"])

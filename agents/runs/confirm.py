@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from agents.models import AgentRun
+from agents.runs.callers import caller_of
 from agents.runs.slots import refuse_too_many
 from agents.steps import AgentCall
 from audit import trail
@@ -19,6 +20,14 @@ class RunNotConfirming(errors.StateConflict):
     """The run does not wait for a confirmation; read its status."""
 
     code = "run_not_confirming"
+
+
+class OwnRun(errors.Forbidden):
+    """A key below curator does not allow a call of its own run; have a person, a curator or
+    another person's key allow it.
+    """
+
+    code = "own_run"
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,8 @@ def confirm(
     Refuse with TooManyRuns if there is no room; then the run still waits.
     """
     caller.require(Role.WRITER, run.project_id)
+    if is_allowed:
+        _refuse_own_run(run, caller)
     refuse_too_many(run.project)
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     if locked.status != AgentRun.RunStatus.CONFIRMING:
@@ -60,3 +71,10 @@ def confirm(
     if is_allowed:
         return ConfirmationAnswer(locked, call, None)
     return ConfirmationAnswer(locked, None, call)
+
+
+def _refuse_own_run(run: AgentRun, caller: Caller) -> None:
+    """Refuse the key whose model chose the call: somebody else must have looked at it."""
+    is_key = caller.key_id is not None and not caller.may(Role.CURATOR, run.project_id)
+    if is_key and caller.own_names & caller_of(run).own_names:
+        raise OwnRun

@@ -39,10 +39,10 @@ def run_later(
 
 
 # A step is done by then: a turn of the model, a call of a tool, and what comes before them.
-LEASE = timedelta(minutes=15)
+SILENCE = timedelta(minutes=15)
 
 
-@runner.handler(KIND, attempts=2, lease=LEASE)
+@runner.handler(KIND, attempts=2, silence=SILENCE)
 def run_agent(job_run: runner.JobRun) -> dict[str, Any]:
     """Run a queued agent; one that a dead worker had begun is marked as interrupted.
 

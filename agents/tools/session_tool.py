@@ -83,7 +83,8 @@ def build_session_tool(
     """Return the memory tool of a session, as a model may use it.
 
     A tool's answer may tell the model what to write. So it writes with the rights of a
-    writer only, whose texts the gate of dangers reads, and never as the user.
+    writer only, whose texts the gate of dangers reads, and never as the user. It writes the
+    profile and the soul of the user for whom it runs.
     """
     writer = replace(
         caller,
@@ -91,6 +92,7 @@ def build_session_tool(
         roles={project.pk: Role.WRITER},
         account_id=None,
         may_attest=False,
+        acts_for_users=True,
     )
     ref = SessionRef(session.key, session.agent_id, session.user_id, session.channel)
     store = TracedStore(store_of(project, writer))

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +56,35 @@ MAX_FILE_BYTES = (
 MAX_EVENT_BYTES, CHUNK = 16 * 1024 * 1024, 1024 * 1024
 # The harnesses whose transcripts the server reads.
 READ_TRANSCRIPTS = ("claude-code", "codex", "copilot", "gemini", "opencode")
+# Their hashes are never sent: a short secret can be guessed from its hash.
+PRIVATE_NAMES = (
+    ".env*",
+    "*.env",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.tfvars",
+    "id_rsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".kube",
+    "credentials*",
+    "secrets.*",
+)
+GIT_SECONDS = 0.3
 NOTHING = "{}"
 
 
@@ -242,15 +272,52 @@ def describe_place(connection: Connection, event: Event) -> dict[str, Any]:
     return place
 
 
+def is_private(path: str) -> bool:
+    """Return whether files of this name hold secrets."""
+    parts = path.lower().split("/")
+    return any(fnmatch(part, pattern) for part in parts for pattern in PRIVATE_NAMES)
+
+
+def find_tracked(root: Path, paths: list[str]) -> set[str]:
+    """Return those of the paths that git tracks; without git, none."""
+    import subprocess
+
+    if not paths:
+        return set()
+    command = ["git", "--literal-pathspecs", "-C", str(root), "ls-files", "-z", "--"]
+    try:
+        done = subprocess.run(
+            [*command, *paths],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return set()
+    return set(os.fsdecode(done.stdout).split("\0"))
+
+
 def hash_files(root: Path, paths: list[str]) -> dict[str, str | None]:
     """Return the SHA-256 of each file; None says that it is gone.
 
-    A file that is too large, that cannot be read, or that is outside the root is left out.
+    A file that git does not track, that holds secrets by its name, that is too large, that
+    cannot be read, or that is outside the root is left out: its hash would tell its text.
     """
     hashes: dict[str, str | None] = {}
-    for path in paths:
-        file = (root / path).resolve()
-        if not file.is_relative_to(root.resolve()):
+    top = root.resolve()
+    # A link may lead to a file that git does not track.
+    plain = [
+        path
+        for path in paths
+        if not is_private(path)
+        and (top / path).resolve() == top / path
+        and (top / path).is_relative_to(top)
+    ]
+    tracked = find_tracked(top, plain)
+    for path in plain:
+        file = top / path
+        if file.exists() and path not in tracked:
             continue
         try:
             if file.stat().st_size <= MAX_FILE_BYTES:

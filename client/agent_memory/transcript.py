@@ -12,6 +12,7 @@ from urllib.parse import quote
 from agent_memory import exchange, file_lock
 from agent_memory.connections import Connection, write_private
 
+PART_LINES = 4_000  # the server takes 5,000
 PART_BYTES = 8 * 1024 * 1024  # the server takes 64 MiB; smaller parts keep memory flat
 TIMEOUT = 60.0  # seconds for a part
 CONFLICT = 409
@@ -129,7 +130,10 @@ def _read_part(transcript: TranscriptFile, position: Position) -> bytes:
         part = stream.read(PART_BYTES)
         while part and b"\n" not in part and (more := stream.read(PART_BYTES)):
             part += more
-    return part[: part.rfind(b"\n") + 1]
+    lines = part[: part.rfind(b"\n") + 1].split(b"\n", PART_LINES)
+    return b"".join(
+        line + b"\n" for line in lines[:PART_LINES] if lines[-1] is not line
+    )
 
 
 def _check_prefix(transcript: TranscriptFile, position: Position) -> Position:

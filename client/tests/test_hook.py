@@ -98,6 +98,31 @@ class TestAnswers:
         files = json.loads(server.requests[1][3])["am"]["files"]
         assert files == {"prices.py": expected, "gone.py": None}
 
+    def test_only_what_git_tracks_is_hashed_and_no_file_of_secrets(
+        self, connection, server, codex_start, repository
+    ):
+        names = [
+            "prices.py",
+            "notes.txt",
+            ".env",
+            "deploy/.env.local",
+            "id_rsa",
+            "link",
+        ]
+        server.answer = lambda *_: (200, {"X-Given-Files": json.dumps(names)}, {})
+        (repository / "deploy").mkdir()
+        for name in (".env", "deploy/.env.local", "id_rsa"):
+            (repository / name).write_text("PIN=1234\n")
+        (repository / "link").symlink_to("notes.txt")
+        git(repository, "add", "-f", ".")
+        (repository / "notes.txt").write_text("mine")
+
+        run("session-start", codex_start)
+        run("prompt", {**codex_start, "prompt": "hello"})
+
+        files = json.loads(server.requests[1][3])["am"]["files"]
+        assert list(files) == ["prices.py"]
+
     def test_each_branch_has_its_own_files(
         self, connection, server, codex_start, repository
     ):

@@ -55,7 +55,7 @@ def make(project: Project, caller: Caller) -> ProjectCard:
     rows = card_rows.read(project, caller)
     candidates = [
         *failures.find(project, rows.repairs, caller),
-        *known_commands.write(known_commands.find(rows.commands)),
+        *known_commands.write(known_commands.find(rows.commands, caller)),
         *work.write(rows.uses),
     ]
     return ProjectCard(tuple(_fit(_safe(project, candidates))))

@@ -19,7 +19,7 @@ MAX_COMMANDS, MAX_REPAIRS = 3_000, 1_000
 
 
 class CommandRow(NamedTuple):
-    """The columns of a `TaskCommand` that the card needs."""
+    """The columns of a `TaskCommand` and its run that the card needs."""
 
     id: uuid.UUID
     run_id: uuid.UUID
@@ -28,6 +28,8 @@ class CommandRow(NamedTuple):
     text: str
     outcome: str
     session: str
+    person: str
+    run__is_attested: bool
     created_at: dt.datetime
 
 

@@ -109,6 +109,7 @@ def _require(pair: MemoryPair, source: str, caller: Caller) -> None:
         raise sources.SourceNotAllowed(
             "Constraints are a user's word: send the source `user`."
         )
+    sources.require_voice(pair.user_id, pair.project.pk, caller)
     sources.require_source(source, pair.project.pk, pair.user_id, caller)
 
 

@@ -54,6 +54,7 @@ def set_text(
     expected version.
     """
     caller.require(Role.WRITER, pair.project.pk)
+    sources.require_voice(pair.user_id, pair.project.pk, caller)
     sources.require_source(source, pair.project.pk, pair.user_id, caller)
     refuse_long(f"A {scope}", text, MAX_CHARACTERS)
     danger_gate.refuse_danger(pair.project, text, caller)
@@ -86,6 +87,7 @@ def roll_back(
     The version must be one of the last hundred changes of this text.
     """
     caller.require(Role.WRITER, pair.project.pk)
+    sources.require_voice(pair.user_id, pair.project.pk, caller)
     sources.require_source("user", pair.project.pk, pair.user_id, caller)
     memory = pair.lock()
     newest = changelog.changes_of(pair).filter(scope=scope)[:MAX_ROLLBACK]

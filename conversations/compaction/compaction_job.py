@@ -55,7 +55,7 @@ def compact_now(
     return result
 
 
-@runner.handler(compaction_need.KIND, attempts=20, lease=timedelta(minutes=5))
+@runner.handler(compaction_need.KIND, attempts=20, silence=timedelta(minutes=5))
 def compact_session(run: runner.JobRun) -> dict[str, Any]:
     """Compact a session until its context is below the target share of its budget.
 
@@ -68,7 +68,7 @@ def compact_session(run: runner.JobRun) -> dict[str, Any]:
     return _run(run, session, CompactionMode.FULL, lambda tokens: tokens <= most)
 
 
-@runner.handler(ON_REQUEST, attempts=20, lease=timedelta(minutes=5))
+@runner.handler(ON_REQUEST, attempts=20, silence=timedelta(minutes=5))
 def compact_on_request(run: runner.JobRun) -> dict[str, Any]:
     """Compact a session in the mode that a request named."""
     session = _session_of(run)

@@ -16,7 +16,7 @@ from common.db import write
 from conversations.invocations.switch import require_memory
 from conversations.models import Invocation, Session
 from conversations.queries import InSessionQuerySet
-from conversations.sessions import lifecycle
+from conversations.sessions import lifecycle, writers
 from conversations.sessions.lifecycle import SessionDraft, resolve_user
 from conversations.sessions.lookup import find_session, lock_session, look_up
 from conversations.sessions.record import audit
@@ -49,6 +49,7 @@ def find_conversation(
     """
     user_id = resolve_user(user, caller)
     session = find_session(project, conversation_id, caller, user_id=user_id, role=role)
+    writers.refuse_other(session, caller)
     session.project = project
     return session
 
@@ -68,7 +69,7 @@ def begin_conversation(
     caller.require(Role.WRITER, project.pk)
     user_id = resolve_user(user, caller)
     session = look_up(project, conversation_id, caller, user_id=user_id)
-    if session is None:
+    if session is None or writers.is_foreign(session, caller):
         draft = SessionDraft(
             key=conversation_id, agent_id=caller.agent_id or agent_id, user_id=user_id
         )

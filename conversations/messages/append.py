@@ -24,6 +24,7 @@ from conversations.formats.harness import is_of_harness, split_harness
 from conversations.formats.message import ChatMessage, Part
 from conversations.models import Message, Session
 from conversations.search_index import search_columns, vectors
+from conversations.sessions import writers
 from conversations.sessions.lookup import lock_session
 from conversations.tokens import estimate_tokens
 from projects import search_language, secret_policy
@@ -144,6 +145,7 @@ def append(
     if not batch.messages:
         return AppendReceipt(session, notes=batch.notes)
     locked = lock_session(session)
+    writers.refuse_other(locked, caller)
     new, notes = _leave_out_known(locked, batch.messages)
     if not new:
         return AppendReceipt(locked, notes=(*batch.notes, *notes))
@@ -151,6 +153,7 @@ def append(
     language = search_language.pin_language(project.pk)
     rows = _build_rows(locked, new, language)
     Message.objects.bulk_create(rows)
+    writers.add_writer(locked, caller)
     _update_session(locked, rows)
     if any(row.has_words for row in rows):
         vectors.embed_messages_later(project.pk)

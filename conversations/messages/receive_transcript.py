@@ -31,6 +31,7 @@ from conversations.messages.append import (
     prepare,
 )
 from conversations.models import Session, Transcript
+from conversations.sessions import writers
 from conversations.sessions.lifecycle import SessionIdentity
 from conversations.sessions.lookup import lock_session
 from conversations.transcripts.events import (
@@ -45,7 +46,14 @@ from jobs import queue
 from projects.models import Project
 
 MAX_BATCH = 1_000_000  # characters of messages in one transaction
+MAX_LINES = 5_000  # of a part; a line and its row take 0.7 ms of CPU
 KIND = "transcript"  # the job that learns: agents.learning.transcript_job
+
+
+class TooManyTranscriptLines(errors.TooLarge):
+    """A part of a transcript has too many lines; send the file in parts of fewer lines."""
+
+    code = "too_many_lines"
 
 
 class TranscriptCursor(errors.StateConflict):
@@ -109,6 +117,7 @@ def receive(
     caller.require(Role.WRITER, project.pk)
     _refuse_other_person(session, caller)
     refuse_other_cursor(session, part)
+    _refuse_many_lines(part.file)
     receipt = TranscriptReceipt(session)
     digest = hashlib.sha256()
     lines = LineSource(
@@ -119,7 +128,8 @@ def receive(
     )
     context = _context_of(session) if part.cursor else TranscriptContext()
     messages = read_messages(part.format, lines, receipt.counts, context)
-    prepared = _prepare(project, _count_tasks(messages, receipt), receipt.counts)
+    limited = _limit(_count_tasks(messages, receipt))
+    prepared = _prepare(project, limited, receipt.counts)
     try:
         for batch in _batches(prepared):
             receipt.messages += append(project, session, batch, caller).count
@@ -133,8 +143,31 @@ def receive(
     return receipt
 
 
+def _refuse_many_lines(file: IO[bytes]) -> None:
+    """Refuse before anything is stored: a line costs as much as a row, however short it is."""
+    blocks = iter(lambda: file.read(MAX_BATCH), b"")
+    count = sum(block.count(b"\n") for block in blocks)
+    file.seek(0)
+    if count > MAX_LINES:
+        raise TooManyTranscriptLines(
+            f"The part has {count:,} lines; a part has at most {MAX_LINES:,}. Send the file "
+            "in parts."
+        )
+
+
+def _limit(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
+    """Refuse the rest of a document that has more messages than a part may have lines."""
+    for number, message in enumerate(messages, start=1):
+        if number > MAX_LINES:
+            raise TooManyTranscriptLines
+        yield message
+
+
 def _refuse_other_person(session: Session, caller: Caller) -> None:
     """Refuse to mix the words of two people: tasks are learned as those of the sender."""
+    writers.refuse_other(session, caller)
+    if writers.voice_of(session, caller) == writers.USER:
+        return
     for known in Transcript.objects.filter(session=session):
         if not caller_of(known).own_names & caller.own_names:
             raise SessionIdentity(

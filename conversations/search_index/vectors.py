@@ -29,7 +29,7 @@ def embed_summaries_later(project_id: uuid.UUID) -> None:
     queue.enqueue("embed_summaries", project_id=project_id, key=str(project_id))
 
 
-@runner.handler("embed_messages", attempts=20, lease=timedelta(minutes=5))
+@runner.handler("embed_messages", attempts=20, silence=timedelta(minutes=5))
 def embed_messages(run: runner.JobRun) -> dict[str, Any]:
     """Embed the messages of a project that have words and no vector."""
     rows = Message.objects.light().filter(WITH_WORDS, project_id=run.job.project_id)
@@ -38,7 +38,7 @@ def embed_messages(run: runner.JobRun) -> dict[str, Any]:
     )
 
 
-@runner.handler("embed_summaries", attempts=20, lease=timedelta(minutes=5))
+@runner.handler("embed_summaries", attempts=20, silence=timedelta(minutes=5))
 def embed_summaries(run: runner.JobRun) -> dict[str, Any]:
     """Embed the summaries of a project that have no vector."""
     rows = Summary.objects.light().filter(project_id=run.job.project_id)

@@ -11,7 +11,8 @@ from django.utils import timezone
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from conversations.models import Session
+from conversations.models import MAX_KEY, Session
+from conversations.sessions import writers
 from conversations.sessions.lookup import lock_session, read_id
 from conversations.sessions.record import audit
 from memories.lifecycle.rescope import move_memories
@@ -68,6 +69,9 @@ def bootstrap(
     user_id = resolve_user(draft.user_id, caller)
     agent_id = caller.agent_id_for(draft.agent_id)
     existing = _of_key(project, draft.key, user_id)
+    if existing and writers.is_foreign(existing, caller):
+        _set_aside(existing, caller)
+        existing = None
     if existing is None:
         _refuse_id(project, draft.key)
         _refuse_over_quota(project, user_id)
@@ -82,10 +86,22 @@ def _of_key(project: Project, key: str, user_id: str) -> Session | None:
     return rows.first()
 
 
+def _set_aside(session: Session, caller: Caller) -> None:
+    """Give a session another key, with its memories: others wrote it in the user's name."""
+    locked = lock_session(session)
+    mark = f" {locked.pk.hex[:12]}"
+    key = f"{locked.key[: MAX_KEY - len(mark)]}{mark}"
+    scopes = [Scope("session", name, user=locked.user_id) for name in (locked.key, key)]
+    locked.key = key
+    locked.save(update_fields=["key"])
+    move_memories(session.project, *scopes)
+    audit(caller, "session.set_aside", locked)
+
+
 def _create(
     project: Project, draft: SessionDraft, user_id: str, agent_id: str, caller: Caller
 ) -> Session:
-    session = Session.objects.create(
+    session = Session(
         project=project,
         key=draft.key,
         agent_id=agent_id,
@@ -96,6 +112,8 @@ def _create(
         token_budget=draft.token_budget,
         has_memory=draft.has_memory,
     )
+    writers.add_writer(session, caller)
+    session.save(force_insert=True)
     audit(caller, "session.create", session)
     return session
 
@@ -151,15 +169,22 @@ def _archive_time(session: Session, is_archived: bool) -> Any:
 def claim(session: Session, user_id: str, caller: Caller) -> Session:
     """Give an anonymous session to a user, with the memories of the session's scope.
 
-    The user's own key may do so, and a curator.
+    A key that acts for users may do so, and a curator; the user's own key only for a session
+    that nobody else wrote to.
     """
     is_own = caller.user_id == user_id
-    is_curator = not caller.user_id and caller.may(Role.CURATOR, session.project_id)
-    if not (is_own or is_curator):
+    is_trusted = not caller.user_id and caller.speaks_for(user_id, session.project_id)
+    if not (is_own or is_trusted):
         raise errors.Forbidden(
-            "Only a curator or a key that is bound to this user may claim a session."
+            "Only a curator, a key that acts for users, or a key that is bound to this user "
+            "may claim a session."
         )
     locked = lock_session(session)
+    if is_own and not locked.user_id and writers.is_of_others(locked, caller):
+        raise writers.OtherWriter(
+            "Another person's key wrote to this session; a curator, or a key that acts for "
+            "users, can give it to you."
+        )
     if locked.user_id == user_id:
         return locked
     if locked.user_id:
@@ -169,9 +194,9 @@ def claim(session: Session, user_id: str, caller: Caller) -> Session:
             f"The user {user_id} has a session with the key {locked.key!r} already."
         )
     _refuse_over_quota(locked.project, user_id)
-    locked.user_id = user_id
+    locked.user_id, locked.writers = user_id, [writers.USER]
     locked.snapshot_version = locked.snapshot_at = None
-    locked.save(update_fields=["user_id", "snapshot_version", "snapshot_at"])
+    locked.save(update_fields=["user_id", "writers", "snapshot_version", "snapshot_at"])
     moved = move_memories(
         locked.project,
         Scope("session", locked.key),

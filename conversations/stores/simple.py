@@ -13,7 +13,7 @@ from conversations.messages import append
 from conversations.messages.fork import to_chat
 from conversations.messages.review import build_review_text
 from conversations.models import Session
-from conversations.sessions import lifecycle, lookup, session_list, stats
+from conversations.sessions import lifecycle, lookup, session_list, stats, writers
 from conversations.sessions.lifecycle import SessionDraft
 from conversations.stores.contract import (
     ConstraintEntry,
@@ -43,7 +43,9 @@ class SimpleStore:
         self._bootstrap(session)
 
     def append(self, session: SessionRef, *messages: ChatMessage) -> None:
-        row = self._find(session) or self._bootstrap(session)
+        row = self._find(session)
+        if row is None or writers.is_foreign(row, self.caller):
+            row = self._bootstrap(session)
         batch = append.prepare(self.project, messages)
         append.append(self.project, row, batch, self.caller)
 

@@ -17,7 +17,7 @@ from conversations.messages.fork import to_chat
 from conversations.messages.history import read_history
 from conversations.models import Message, Session
 from conversations.serializers import messages as forms
-from conversations.sessions import lifecycle, lookup
+from conversations.sessions import lifecycle, lookup, writers
 from conversations.views.base import SessionView
 from conversations.views.sessions import draft_of
 from projects.models import Project
@@ -87,6 +87,12 @@ class MessagesView(SessionView):
             session = lookup.look_up_id(project, key, self.caller)
         if session is None and agent_id is None:
             raise lookup.not_found_error(key)
+        if (
+            session
+            and writers.is_foreign(session, self.caller)
+            and agent_id is not None
+        ):
+            session = None
         writer = session.user_id if session else user_id or ""
         sources.require_source(data["source"], project.pk, writer, self.caller)
         if session is None:

@@ -22,7 +22,7 @@ from conversations.messages.receive_transcript import (
 )
 from conversations.models import Session
 from conversations.serializers import transcripts as forms
-from conversations.sessions import lifecycle, lookup
+from conversations.sessions import lifecycle, lookup, writers
 from conversations.sessions.lifecycle import SessionDraft
 from conversations.stores import require
 from conversations.views.base import SessionView
@@ -83,7 +83,7 @@ class TranscriptView(SessionView):
         user_id = lifecycle.resolve_user(data.get("user_id", ""), self.caller)
         named_user = user_id if "user_id" in data or self.caller.user_id else None
         found = lookup.look_up(project, key, self.caller, user_id=named_user)
-        if found is None:
+        if found is None or writers.is_foreign(found, self.caller):
             agent_id = data.get("agent_id") or self.caller.agent_id or data["format"]
             draft = SessionDraft(key, agent_id, user_id, channel=data["format"])
             found, _ = lifecycle.bootstrap(project, draft, self.caller)

@@ -71,7 +71,7 @@ class EmbeddedTable:
     # Cursors of running jobs count the tables, so the tables of a later release come last.
     release: int = 0
     # The work that had to wait until the model is active. It must call its argument at
-    # least once in each lease of the job.
+    # least once within the job's silence.
     finish: Callable[[Callable[[], None]], None] = lambda step: None
 
     def without_vector(self, model: str) -> QuerySet[Any]:
@@ -168,8 +168,7 @@ class ReembedAttempt:
             last = window[-1]
             rows = table.without_vector_among(window, self.model.name)
             yield from batches(list(self._skip_refusals(rows)), size=BATCH)
-            # This extends the lease. A pass over millions of rows with vectors takes longer
-            # than a lease lasts.
+            # A pass over millions of rows with vectors takes longer than the job may be silent.
             self.run.step(self.done, cursor={"shelf": place, "after": str(last)})
 
     def _since(self, table: EmbeddedTable, moment: datetime) -> QuerySet[Any]:
@@ -229,7 +228,7 @@ def _audit(verb: str, job: Job, old: str, caller: Caller = SYSTEM) -> None:
     )
 
 
-@runner.handler(KIND, attempts=20, lease=timedelta(minutes=5))
+@runner.handler(KIND, attempts=20, silence=timedelta(minutes=5))
 def reembed_all(run: runner.JobRun) -> dict[str, Any]:
     model = _model_of(run.job)
     attempt = ReembedAttempt(run, model, done=run.job.done)

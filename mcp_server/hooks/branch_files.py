@@ -33,7 +33,7 @@ class AnchorState:
 
 @dataclass(frozen=True)
 class BranchFiles:
-    """The hashes that an agent reported, and those of the project's files as they are known."""
+    """The hashes that an agent reported, and those that were attested of the project's files."""
 
     reported: Mapping[str, str | None] = field(default_factory=dict)
     known: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class BranchFiles:
             expected = {*paths[path]} or {*filter(None, [self.known.get(path)])}
             if digest is None:
                 gone.append(path)
-            elif expected and digest not in expected:
+            elif expected - {File.GONE} and digest not in expected:
                 changed.append(path)
         return AnchorState(frozenset(paths), tuple(changed), tuple(gone))
 
@@ -64,7 +64,7 @@ def read(project: Project, event: HookEvent, caller: Caller) -> BranchFiles:
     rows = File.objects.visible_to(caller).filter(
         project=project, file_path__in=list(event.hashes)
     )
-    known = dict(rows.values_list("file_path", "last_content_hash"))
+    known = dict(rows.values_list("file_path", "attested_hash"))
     return BranchFiles(event.hashes, known)
 
 
@@ -105,13 +105,15 @@ def of_memory(memory: Memory, files: BranchFiles) -> AnchorState:
 
 @write
 def learn_hashes(project: Project, event: HookEvent, caller: Caller) -> None:
-    """Set the hashes of files that nobody has synced, if the branch is the main one.
+    """Set the hashes of files that nobody has attested, if the branch is the main one.
 
-    A file that has a hash keeps it: `files/sync` changes it. A path that only private
-    memories name gets none: a file with a hash is known to all, and outlives a purge.
+    Only a caller who may attest does so: the hash holds for the sessions of all. A file that
+    has one keeps it: `files/sync` changes it. A path that only private memories name gets
+    none: a file with a hash is known to all, and outlives a purge.
     """
     named = [project.current_branch] if project.current_branch else MAIN_BRANCHES
-    if event.branch not in named or not caller.may(Role.WRITER, project.pk):
+    may_set = caller.may(Role.WRITER, project.pk) and caller.attests_in(project.pk)
+    if event.branch not in named or not may_set:
         return
     links = MemoryFile.objects.filter(file=OuterRef("pk"))
     shared = links.exclude(memory__scope_kind__in=PRIVATE_SCOPES)
@@ -122,9 +124,10 @@ def learn_hashes(project: Project, event: HookEvent, caller: Caller) -> None:
         Exists(shared) | Exists(anchors),
         project=project,
         file_path__in=[path for path, digest in event.hashes.items() if digest],
-        last_content_hash="",
+        attested_hash="",
     )
     unknown = list(rows.order_by("file_path")[:MAX_FILES])
     for file in unknown:
-        file.last_content_hash = event.hashes[file.file_path] or ""
-    File.objects.bulk_update(unknown, ["last_content_hash"])
+        file.attested_hash = event.hashes[file.file_path] or ""
+        file.last_content_hash = file.last_content_hash or file.attested_hash
+    File.objects.bulk_update(unknown, ["attested_hash", "last_content_hash"])

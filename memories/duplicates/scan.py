@@ -55,7 +55,7 @@ def start(
     return job
 
 
-@runner.handler(KIND, lease=timedelta(minutes=5))
+@runner.handler(KIND, silence=timedelta(minutes=5))
 def scan_project(run: runner.JobRun) -> dict[str, Any]:
     """Compare every memory with the earlier ones.
 

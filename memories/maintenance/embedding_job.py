@@ -37,7 +37,7 @@ def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
     return row_vectors.without_vector(rows)
 
 
-@runner.handler("embed", attempts=20, lease=timedelta(minutes=5))
+@runner.handler("embed", attempts=20, silence=timedelta(minutes=5))
 def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
     """Embed memories that have no vector, and compare these memories.
 

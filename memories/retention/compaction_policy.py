@@ -34,8 +34,8 @@ from projects.options import CompactionSettings
 log = structlog.get_logger(__name__)
 
 KIND = "compact"
-# A group may wait for a language model. During this wait, nothing else extends the lease.
-LEASE = timedelta(minutes=10)
+# A group may wait for a language model. During this wait, the job takes no step.
+SILENCE = timedelta(minutes=10)
 # Beat checks every hour. With a pause of a full day, each compaction would start an hour
 # later than the one before.
 ALMOST_A_DAY = timedelta(hours=23, minutes=30)
@@ -152,7 +152,7 @@ def start_due() -> None:
             start(project, SYSTEM)
 
 
-@runner.handler(KIND, lease=LEASE)
+@runner.handler(KIND, silence=SILENCE)
 def run_policy(run: runner.JobRun) -> dict[str, Any] | None:
     """Compact group by group.
 

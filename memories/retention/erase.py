@@ -138,7 +138,7 @@ def _enqueue(row: Purge, caller: Caller) -> Purge:
     return row
 
 
-@runner.handler(KIND, lease=timedelta(minutes=10))
+@runner.handler(KIND, silence=timedelta(minutes=10))
 def run_purge(run: runner.JobRun) -> dict[str, Any]:
     """Run a large purge in one transaction."""
     row = _finish(uuid.UUID(run.job.args["purge_id"]))

@@ -59,7 +59,7 @@ def missing_vectors(project_id: uuid.UUID) -> EntryQuerySet:
     return rows.exclude(status=PlaybookEntry.EntryStatus.DELETED)
 
 
-@runner.handler("embed_entries", attempts=20, lease=timedelta(minutes=5))
+@runner.handler("embed_entries", attempts=20, silence=timedelta(minutes=5))
 def embed_missing(run: runner.JobRun) -> dict[str, Any]:
     """Embed the entries that have no vector yet."""
     project_id = run.job.project_id

@@ -223,7 +223,7 @@ def _last_revision(project_id: uuid.UUID) -> int:
     return int(last.result["revision"]) if last else 0
 
 
-@runner.handler(KIND, attempts=5, lease=timedelta(minutes=5))
+@runner.handler(KIND, attempts=5, silence=timedelta(minutes=5))
 def run_cleanup(run: runner.JobRun) -> dict[str, int]:
     """Run `propose_cleanup` as a job.
 

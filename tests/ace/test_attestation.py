@@ -175,7 +175,7 @@ class TestLessons:
         self, complete, alice_api
     ):
         answer = complete(alice_api, feedback_source="environment")
-        keys.set_may_attest(alice_api.key, False)
+        keys.change(alice_api.key, may_attest=False)
 
         run = AceRun.objects.get(pk=answer["run_id"])
         assert not runs.caller_of(run).may_attest

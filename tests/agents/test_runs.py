@@ -739,6 +739,21 @@ class TestAConfirmation:
         (step,) = done["steps"]
         assert step["is_error"]
 
+    def test_a_key_below_curator_does_not_allow_a_call_of_its_own_run(
+        self, api, bob_api, client_of, project, model, acting
+    ):
+        bob = SessionApi(bob_api, project)
+        body = self.wait_for_a_person(bob, model)
+
+        refused = self.confirm(bob, body, allow=True)
+
+        assert (refused.status_code, refused.json()["code"]) == (403, "own_run")
+        assert acting == []
+        model.script(say(ANSWER))
+        other = SessionApi(client_of(project, role=Role.WRITER), project)
+        assert self.confirm(other, body, allow=True).status_code == 200
+        assert acting == [{"to": "live"}]
+
     def test_the_first_answer_counts(self, api, model, acting):
         body = self.wait_for_a_person(api, model)
         model.script(say(ANSWER))

@@ -113,6 +113,24 @@ def test_a_writers_key_claims_no_user(client_of, project):
     assert (refused.status_code, allowed.status_code) == (403, 200)
 
 
+@pytest.mark.parametrize("scope", ["profile", "soul"])
+def test_only_who_speaks_for_a_user_writes_the_texts_of_the_user(
+    client_of, project, scope
+):
+    writers = {
+        "another writer": ({}, 403),
+        "another user": ({"user_id": "7"}, 404),
+        "the user": ({"user_id": "42"}, 200),
+        "a server": ({"acts_for_users": True}, 200),
+        "a curator": ({"role": Role.CURATOR}, 200),
+    }
+    for name, (fields, status) in writers.items():
+        key = client_of(project, **{"role": Role.WRITER, **fields})
+        answer = SessionApi(key, project).put(f"{MEMORY}/{scope}", text=name, **PAIR)
+
+        assert answer.status_code == status, name
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [("", []), ("[]", []), ("null", []), ('[{"id": 1}]', [{"id": 1}])],

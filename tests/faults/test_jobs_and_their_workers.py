@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,6 +18,7 @@ from memories.duplicates import scan
 from memories.models import DuplicateFinding, Memory
 from memories.store.vectors import embed_later
 from tests.faults.conftest import tally
+from tests.faults.kill_replay import wait_for
 from tests.isolation.world import posted
 
 
@@ -68,6 +71,88 @@ class TestAnotherRelease:
         why = "this release has no handler for probe"
         assert waited == ("waiting", 0, why, False)
         assert (job.state, job.error) == ("done", "")
+
+
+@pytest.mark.django_db
+class TestTurns:
+    """Jobs of a kind that is shared take turns by project."""
+
+    @pytest.fixture
+    def shared(self, handler, monkeypatch):
+        how = replace(runner.HANDLERS["probe"], is_shared=True)
+        monkeypatch.setitem(runner.HANDLERS, "probe", how)
+        return handler
+
+    def test_one_job_of_another_project_comes_before_the_rest_of_many(
+        self, shared, project, other_project
+    ):
+        many = [queue.enqueue("probe", project_id=project.pk) for _ in range(3)]
+        one = queue.enqueue("probe", project_id=other_project.pk)
+
+        for job in [*many, one]:
+            runner.run(job.pk)
+
+        order = [run.job.project_id for run in shared.runs]
+        assert order.index(other_project.pk) <= 1
+        assert len(order) == 4
+
+    def test_a_long_job_yields_to_another_project_soon(
+        self, shared, project, other_project, monkeypatch
+    ):
+        monkeypatch.setattr(runner, "SHARED_TURN", timedelta(0))
+        shared.act = lambda run: run.yield_turn() or {}
+        first = queue.enqueue("probe", project_id=project.pk)
+        runner.run(first.pk)
+        first.refresh_from_db()
+        assert first.state == "done"
+
+        long = queue.enqueue("probe", project_id=project.pk)
+        shared.act = lambda run: (
+            queue.enqueue("probe", project_id=other_project.pk),
+            run.yield_turn(),
+        )
+        runner.run(long.pk)
+
+        long.refresh_from_db()
+        assert (long.state, long.attempts) == ("waiting", 0)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestLease:
+    def test_it_is_short_and_renewed_while_the_job_is_at_work(
+        self, handler, monkeypatch
+    ):
+        monkeypatch.setattr(runner, "RENEWAL", 0.05)
+        job = queue.enqueue("probe")
+
+        def act(run):
+            lease = run.job.lease_until - timezone.now()
+            assert timedelta(seconds=50) < lease <= timedelta(seconds=60)
+            expire(run.job)
+            assert wait_for(lambda: not Job.objects.due().exists(), seconds=10)
+
+        handler.act = act
+        runner.run(job.pk)
+
+        job.refresh_from_db()
+        assert job.state == "done", job.error
+
+    def test_that_of_a_silent_job_ends(self, handler, monkeypatch):
+        monkeypatch.setattr(runner, "RENEWAL", 0.05)
+        how = replace(runner.HANDLERS["probe"], silence=timedelta(0))
+        monkeypatch.setitem(runner.HANDLERS, "probe", how)
+        job = queue.enqueue("probe")
+
+        def act(run):
+            expire(run.job)
+            thread = next(t for t in threading.enumerate() if t.name == "job-lease")
+            thread.join(10)
+            assert Job.objects.due().exists()
+
+        handler.act = act
+        runner.run(job.pk)
+
+        assert len(handler.runs) == 1
 
 
 @pytest.mark.django_db(transaction=True)

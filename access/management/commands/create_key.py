@@ -34,6 +34,11 @@ class Command(BaseCommand):
             action="store_true",
             help="the project believes this key's reports of tests and facts",
         )
+        parser.add_argument(
+            "--acts-for-users",
+            action="store_true",
+            help="the key writes profile and soul of every user",
+        )
         parser.add_argument("--name", default="made by create_key")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -48,6 +53,7 @@ class Command(BaseCommand):
                 agent_id=options["agent_id"],
                 user_id=options["user_id"],
                 may_attest=options["may_attest"],
+                acts_for_users=options["acts_for_users"],
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
             )
         except errors.Refusal as refusal:

@@ -31,6 +31,23 @@ class TestCommands:
 
         assert subjects(card(bob_api), "command") == ["go test ./pay/... -run <name>"]
 
+    def test_what_one_other_key_says_is_not_told(
+        self, complete, card, bob_api, alice_api, client_of, project
+    ):
+        for name in "abc":
+            complete(bob_api, bash(f"pytest -p evil_plugin tests/{name}"))
+            complete(bob_api, bash("pytest -p other"))
+        assert subjects(card(alice_api), "command") == []
+
+        complete(client_of(project), bash("pytest -p other"))
+        assert subjects(card(alice_api), "command") == ["pytest -p other"]
+
+        for _ in range(3):
+            complete(alice_api, bash("make lint"))
+        for _ in range(2):
+            complete(bob_api, bash("make lint", "make: *** No rule to make target 'lint'.", status="error"))  # fmt: skip
+        assert "make lint" in subjects(card(client_of(project)), "command")
+
     def test_what_worked_in_two_does_not(self, complete, card, bob_api):
         for _ in range(2):
             complete(bob_api, bash("make lint"))

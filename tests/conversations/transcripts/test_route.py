@@ -131,6 +131,15 @@ class TestOneFile:
         assert answer["unknown"] == {"type later": 1}
         assert answer["messages"] == 5
 
+    def test_a_part_of_too_many_lines_is_refused_whole(self, api):
+        short = raw([line(n, "user", "a") for n in range(60_000)])
+
+        answer = api.send(short)
+
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_many_lines")
+        assert "60,000 lines" in answer.json()["detail"]
+        assert not Message.objects.exists()
+
 
 class TestItsSuccessor:
     def test_only_the_new_part_is_sent_and_stored(self, api):

@@ -453,11 +453,11 @@ class TestBranches:
         return text_of(hook(api, **started(session, am=am)))
 
     def test_a_rule_and_a_lesson_are_marked_on_the_branch_that_changed_their_file(
-        self, hook, bob_api, rule, lesson, repository
+        self, hook, alice_api, bob_api, rule, lesson, repository
     ):
         rule()
         lesson()
-        plain = self.given(hook, bob_api, "s1", repository("main"))
+        plain = self.given(hook, alice_api, "s1", repository("main"))
         marked = self.given(hook, bob_api, "s2", repository("retry"))
         again = self.given(hook, bob_api, "s3", repository("main"))
 
@@ -467,15 +467,31 @@ class TestBranches:
         assert marked.count(self.MARK) == 2
         assert File.objects.get().changed_at is None
 
+    def test_what_a_key_that_may_not_attest_says_of_files_marks_nothing_for_others(
+        self, hook, bob_api, client_of, project, rule, lesson, repository
+    ):
+        rule()
+        lesson()
+        forged = {"branch": "main", "files": {"src/pay.py": "f" * 64}}
+        self.given(hook, bob_api, "s1", forged)
+        files = [{"path": "src/pay.py", "content_hash": "e" * 64}]
+        body = {"project_id": str(project.pk), "files": files}
+        bob_api.post("/api/v1/files/sync", body, format="json")
+
+        given = self.given(hook, client_of(project), "s2", repository("main"))
+
+        assert RULE in given and self.MARK not in given
+
     def test_the_file_of_a_private_memory_is_not_made_known(
-        self, hook, client_of, project, bob_api, lesson
+        self, hook, client_of, project, lesson
     ):
         lesson(path="src/ana.py", scope=Scope("user", "ana"))
         lesson("Shared words.", path="src/shared.py")
         files = {"src/ana.py": "1" * 64, "src/shared.py": "2" * 64}
         am = {"branch": "main", "files": files}
 
-        for api in (client_of(project, role=Role.WRITER, user_id="ana"), bob_api):
+        ana = client_of(project, role=Role.WRITER, user_id="ana", may_attest=True)
+        for api in (ana, client_of(project, role=Role.WRITER, may_attest=True)):
             self.given(hook, api, "s1", am)
 
         rows = File.objects.order_by("file_path")
