@@ -41,7 +41,7 @@ def test_who_writes_first_in_the_name_of_a_user_locks_nothing(key_of):
 
     own.append(say("Hello"), agent_id="agent")
 
-    assert [m["text"] for m in own.history()] == ["Hello"]
+    assert [m["content"] for m in own.history()] == ["Hello"]
     aside = Session.objects.get(pk=first["id"])
     assert aside.key.startswith("main ")
     refused = stranger.post(
@@ -70,4 +70,4 @@ def test_a_key_that_acts_for_users_writes_the_sessions_of_the_user(key_of):
 
     own.append(say("Again"), agent_id="agent")
 
-    assert [m["text"] for m in own.history()] == ["Hello", "Again"]
+    assert [m["content"] for m in own.history()] == ["Hello", "Again"]
