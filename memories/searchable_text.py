@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from common.text import same_text
-from search import tokenise
+from common.text import same_text, tokenise
 
 
 class HasTexts(Protocol):
@@ -101,4 +100,4 @@ def _is_repeated(content: str, part: str) -> bool:
 
 
 def _normalise(value: str) -> str:
-    return f" {' '.join(tokenise.separate_words(value).split())} "
+    return f" {' '.join(tokenise.words(value))} "

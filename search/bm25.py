@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from django.db import DEFAULT_DB_ALIAS
 
 from common.db import execute_many
-from search import tokenise
-from search.columns import DIMENSIONS, TIERS
+from common.text import tokenise
+from search.columns import DIMENSIONS, STOP_WORDS, TIERS
 from search.row_filter import SqlFragment
 
 # A long query, such as a pasted report, is cut to its rarest lexemes. This was measured
@@ -83,11 +83,13 @@ def look_up_terms(
     count of 1 is not stored. `extra` is a statement that selects one value. It is sent
     in the same message, which saves a round trip.
     """
-    words, identifiers = tokenise.separate_words(ranked), tokenise.compounds(ranked)
+    words = tokenise.index_text(ranked)
     params: list[Any] = [
+        [language] * 2,
+        [words.exact, words.folded if words.has_folds else ""],
+        tokenise.compounds(ranked),
+        tokenise.names_in_capitals(ranked),
         language,
-        words,
-        identifiers,
         project_id,
         corpus,
         list(TIERS),
@@ -103,11 +105,13 @@ def look_up_terms(
     return TermLookup(terms, values[0][0][0] if values else None)
 
 
-TERM_LOOKUP = """
+TERM_LOOKUP = f"""
 WITH words AS (
     SELECT lexeme, cardinality(positions) AS count
-    FROM unnest(to_tsvector(%s::regconfig, %s))
+    FROM unnest(%s::regconfig[], %s::text[]) AS asked (language, words),
+         unnest(to_tsvector(language, words))
     UNION ALL SELECT unnest(%s::text[]), 1
+    UNION ALL SELECT word, 1 FROM ({STOP_WORDS}) AS names
 ), asked AS (
     SELECT lexeme, max(count) AS count FROM words GROUP BY lexeme
 ), corpus AS (

@@ -16,7 +16,8 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db.models import Expression, F, Func
 from pgvector.django import SparseVectorField
 
-from search import tokenise
+from common.text import tokenise
+from common.text.tokenise import IndexedText
 
 # The SQL function `lexeme_index` hashes a lexeme to 28 bits: 268 million buckets, so that
 # two lexemes of one query practically never share one.
@@ -80,38 +81,68 @@ def lexemes(
     (title, key) has weight A, `body` has weight B, and `weak` (goal, result, tags) has
     weight D. In the index, these weights show from which field a word comes.
     `bm25_terms` gives each weight its factor. Identifiers are also kept whole, so that
-    a search for `src/auth.py` or `--force` matches the text as typed. A lexeme that
+    a search for `src/auth.py` or `--force` matches the text as typed. Words without their
+    accents are lexemes beside the words. A lexeme that
     adds much to a score is also stored with the prefix of its tier in TIERS. If the
     texts are too long together, the end of the text with the lower weight is cut.
     """
-    whole = tokenise.compounds(f"{strong}\n{body}\n{weak}")
-    weighted: dict[str, str] = {}
+    text = f"{strong}\n{body}\n{weak}"
+    weighted: dict[str, IndexedText] = {}
     room = tokenise.MAX_CHARACTERS
-    for weight, text in (("A", strong), ("B", body), ("D", weak)):
-        weighted[weight] = tokenise.separate_words(text, room)
-        room -= len(weighted[weight])
-    return Lexemes(weighted, whole=partitions + whole, language=language)
+    for weight, field in (("A", strong), ("B", body), ("D", weak)):
+        weighted[weight] = tokenise.index_text(field, room)
+        room -= weighted[weight].length
+    return Lexemes(
+        weighted,
+        whole=partitions + tokenise.compounds(text),
+        names=tokenise.names_in_capitals(text),
+        language=language,
+    )
 
 
 class Lexemes(Expression):
     """The value of a tsvector column, from its words by weight and its whole lexemes.
 
-    This is one expression with its own SQL. Nested expressions, one for each function,
-    took longer to compile than to run.
+    `names` are lexemes too if the language has them as stop words. This is one expression
+    with its own SQL. Nested expressions, one for each function, took longer to compile
+    than to run.
     """
 
     def __init__(
-        self, weighted: Mapping[str, str], *, whole: Sequence[str], language: str
+        self,
+        weighted: Mapping[str, IndexedText],
+        *,
+        whole: Sequence[str],
+        names: Sequence[str],
+        language: str,
     ) -> None:
         super().__init__(output_field=SearchVectorField())
-        self.weighted = [each for each in weighted.items() if each[1]]
+        self.weighted = [each for each in weighted.items() if each[1].exact]
         self.whole = list(whole)
+        self.names = list(names)
         self.language = language
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        sql, params = "", []
+        sql, params = "", list[Any]()
         for weight, text in self.weighted:
-            sql += f"setweight(to_tsvector(%s::regconfig, %s), '{weight}') || "
-            params += [self.language, text]
-        sql = f"with_tiers({sql}array_to_tsvector(%s::text[]))"
-        return sql, (*params, self.whole)
+            vector = "to_tsvector(%s::regconfig, %s)"
+            params += [self.language, text.exact]
+            if text.has_folds:
+                # A concatenation of vectors would count the positions on. A folded word
+                # has the place of its word.
+                vector = f"({vector}::text || ' ' || {vector}::text)::tsvector"
+                params += [self.language, text.folded]
+            sql += f"setweight({vector}, '{weight}') || "
+        sql += "array_to_tsvector(%s::text[]"
+        params.append(self.whole)
+        if self.names:
+            sql += f" || ARRAY({STOP_WORDS})"
+            params += [self.names, self.language]
+        return f"with_tiers({sql}))", tuple(params)
+
+
+# Those of some words that a language does not index.
+STOP_WORDS = (
+    "SELECT word FROM unnest(%s::text[]) AS word"
+    " WHERE to_tsvector(%s::regconfig, word) = ''"
+)

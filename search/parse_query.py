@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from django.contrib.postgres.search import SearchQuery
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from search import tokenise
+from common.text import tokenise
 
 # How quotes and dashes in a query are read: as text, or as operators.
 Syntax = Literal["plain", "operators"]
@@ -119,7 +119,7 @@ def build_condition(
             OPERATOR_TSQUERIES,
             [
                 language,
-                [tokenise.separate_words(phrase) for phrase, _ in operators],
+                [tokenise.index_text(phrase).folded for phrase, _ in operators],
                 [_single_identifier(phrase) for phrase, _ in operators],
                 [operator for _, operator in operators],
             ],
@@ -141,7 +141,7 @@ def _single_identifier(phrase: str) -> str | None:
     """Return the lexeme of a phrase that is one identifier, such as `no_cache()`."""
     identifiers = tokenise.compounds(phrase)
     whole = phrase.strip(f"{string.whitespace}()={_PUNCTUATION}").lower()
-    return whole if identifiers == [whole] else None
+    return whole if whole in identifiers else None
 
 
 OPERATOR_TSQUERIES = """

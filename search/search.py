@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from django.db.models import QuerySet
 
 from common import errors
+from common.text import tokenise
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
@@ -22,7 +23,6 @@ from search import (
     parse_query,
     relevance,
     semantic,
-    tokenise,
 )
 from search.bm25 import Term
 from search.fuse import Fusion, FusionWeights, LaneScores

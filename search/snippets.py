@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeVar
 
 from django.db import connection
 
+from common.text import tokenise
 from common.text.normalise import normalise
 from common.text.quote import visible_line
-from search import tokenise
+from common.text.tokenise import Span
 from search.bm25 import Term
-from search.tokenise import Span
 
 LENGTH = 240  # characters of an extract
 LEAD = 40  # characters before the first marked word
@@ -43,11 +43,11 @@ class Mark(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a text, folded for comparison, and the word's parts, which may also match."""
+    """A word of a text in both its spellings, and the word's parts, which may also match."""
 
     start: int
     end: int
-    key: str
+    spellings: tuple[str, str]
     parts: tuple[Word, ...] = ()
 
 
@@ -67,7 +67,7 @@ def build(
     An extract has about `length` characters of the text. If a text has no word of the
     query, the extract is the beginning of the text.
     """
-    weights = {term.lexeme: term.weight for term in terms}
+    weights = _weights_of_marks(terms)
     clean = {key: _normalise(text) for key, text in texts.items()}
     if not weights:
         return {key: extract(text, [], length) for key, text in clean.items()}
@@ -78,6 +78,18 @@ def build(
         key: extract(text, list(_marks(words[key], lexemes, weights)), length)
         for key, text in clean.items()
     }
+
+
+def _weights_of_marks(terms: Iterable[Term]) -> dict[str, float]:
+    """Return {lexeme: weight}; a letter of a pair is not marked where it stands alone."""
+    weights = {term.lexeme: term.weight for term in terms}
+    letters = {
+        letter
+        for pair in weights
+        if len(units := tokenise.unspaced_letters(pair)) > 1
+        for letter in units
+    }
+    return {each: weight for each, weight in weights.items() if each not in letters}
 
 
 def _normalise(text: str) -> str:
@@ -145,11 +157,15 @@ def _find_words(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
     """Find the words of a text that may stem to a lexeme of the query, or have such parts."""
     for start, end in _spans_to_search(text, beginnings):
         for match in tokenise.find_words(text, start, end):
-            key = tokenise.fold(match[0])
+            spellings = tokenise.spellings(match[0])
             spans = tokenise.part_spans(match[0])
             parts = _parts(match, spans, beginnings) if spans else ()
-            if parts or key.startswith(beginnings):
-                yield Word(match.start(), match.end(), key, parts)
+            if parts or _may_match(spellings, beginnings):
+                yield Word(match.start(), match.end(), spellings, parts)
+
+
+def _may_match(spellings: Iterable[str], beginnings: tuple[str, ...]) -> bool:
+    return any(each.startswith(beginnings) for each in spellings)
 
 
 def _spans_to_search(text: str, beginnings: tuple[str, ...]) -> list[Span]:
@@ -178,7 +194,7 @@ def _parts(
     return tuple(
         Word(start + a, start + b, part)
         for a, b in spans
-        if (part := tokenise.fold(word[a:b])).startswith(beginnings)
+        if _may_match(part := tokenise.spellings(word[a:b]), beginnings)
     )
 
 
@@ -187,7 +203,7 @@ def _marks(
 ) -> Iterator[Mark]:
     """Mark, in order, each word that stems to a lexeme of the query, or else its parts."""
     for word in words:
-        lexeme = lexemes.get(word.key)
+        lexeme = next(filter(None, map(lexemes.get, word.spellings)), None)
         if lexeme:
             yield Mark(word.start, word.end, lexeme, weights[lexeme])
         elif word.parts:
@@ -198,7 +214,12 @@ def _match_lexemes(
     words: Iterable[Word], lexemes: Container[str], language: str
 ) -> dict[str, str]:
     """Return {word: lexeme} of the words that stem to a lexeme of the query."""
-    keys = {each.key for word in words for each in (word, *word.parts)}
+    keys = {
+        spelling
+        for word in words
+        for each in (word, *word.parts)
+        for spelling in each.spellings
+    }
     stems = _stems(keys, language)
     return {word: stem for word, stem in stems.items() if stem and stem in lexemes}
 

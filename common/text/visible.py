@@ -20,12 +20,15 @@ from importlib.resources import files
 ORDINARY = "\u00ad\u200c-\u200f\ufe0e\ufe0f\ufeff"
 # The other characters without a visible form: Cf, Default_Ignorable_Code_Point, variation
 # selectors. Unicode reserves whole blocks for them, so that the ranges have few gaps.
-CONCEALING = (
+BASIC_CONCEALING = (
     "\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\uffa0\ufff0-\ufffb"
+)
+FURTHER_CONCEALING = (
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+CONCEALING = BASIC_CONCEALING + FURTHER_CONCEALING
 CONTROLS = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # C0 and C1 but white space
 # White space that ends a line in some programs, or looks like a space.
 SPACES = {
@@ -37,9 +40,8 @@ _INVISIBLE = re.compile(f"[{ORDINARY}{CONCEALING}{CONTROLS}]")
 _SPACE = re.compile(f"[{''.join(SPACES)}]")
 
 # Marks that any letter can have. The marks of other blocks belong to their scripts.
-_ACCENT = re.compile(
-    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
-)
+ACCENTS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_ACCENT = re.compile(f"[{ACCENTS}]+")
 # An em dash: editors write `--force` with it.
 _FOLDS = {
     "\u2014": "--",

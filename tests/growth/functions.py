@@ -44,7 +44,7 @@ from memories.store import memory_types
 from playbook.exchange import ace_format, managed_block, markdown_list
 from playbook.rule_text import entry_line, merge_texts, text_gates
 from projects.options import AgentSettings
-from search import parse_query, tokenise
+from search import parse_query
 
 # Pieces to which the functions react.
 PHRASES = (
@@ -201,7 +201,6 @@ HEAVY = frozenset(
     {
         *("find_injections", "safe_line", "find_dangers", "compare"),
         *(
-            "find_opposition",
             "convert_playbook",
             "check_gates",
             "memory_type",
@@ -231,7 +230,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "find_sources": supply.find_sources,
     "describe_text": supply.describe_text,
     "compare": compare,
-    "separate_words": tokenise.separate_words,
+    "index_text": tokenise.index_text,
+    "words": tokenise.words,
+    "fold": tokenise.fold,
     "compounds": tokenise.compounds,
     "parse_query": lambda text: parse_query.parse(text, "operators"),
     "convert_playbook": convert_playbook,
