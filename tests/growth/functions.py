@@ -30,6 +30,7 @@ from common.text import (
     secrets,
     storable_json,
     supply,
+    tokenise,
     visible,
     word_diff,
 )
