@@ -31,9 +31,6 @@ from common.text.visible import (
     ORDINARY,
 )
 
-# Stored lexemes of an older version are written again (`search.reindex`). Raise it with
-# each change of the words that this module makes of a text.
-VERSION = 2
 # The longest word, in characters. PostgreSQL refuses lexemes over 2,046 bytes, and nobody
 # searches for longer words.
 MAX_LEXEME_LENGTH = 200
