@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from access.models import ApiKey
 from audit.models import AuditEvent
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import PageQuery
 from common.caller import Role
 from jobs.models import Job
@@ -248,8 +249,8 @@ class ListAudit(PageQuery):
     verb = serializers.CharField(required=False, max_length=64)
     actor = serializers.CharField(required=False, max_length=200)
     object_id = serializers.CharField(required=False, max_length=255)
-    date_from = serializers.DateTimeField(required=False)
-    date_to = serializers.DateTimeField(required=False)
+    date_from = LowerBound(required=False)
+    date_to = UpperBound(required=False)
 
 
 class AuditOut(serializers.ModelSerializer[AuditEvent]):

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from ace.models import AceRun, Observation, ObservedRepair, Reflection
 from ace.reflect import lesson_requests
 from ace.rules.lesson_gaps import GapKind
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import InProject, NullIsAbsent, PageQuery
 from memories.serializers.fields import ScopeSerializer, VerbatimField
 
@@ -418,5 +419,5 @@ class RunDetail(RunOut):
 class RunQuery(InProject, PageQuery):
     state = serializers.ChoiceField(choices=AceRun.RunState.choices, required=False)
     agent_id = serializers.CharField(max_length=255, required=False)
-    date_from = serializers.DateTimeField(required=False)
-    date_to = serializers.DateTimeField(required=False)
+    date_from = LowerBound(required=False)
+    date_to = UpperBound(required=False)

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from agents.serializers.answers import WithError
 from agents.serializers.in_collection import InCollection
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import NullIsAbsent, PlainSerializer
 from conversations.models import MAX_KEY
 from conversations.serializers.sessions import UserField
@@ -41,7 +42,7 @@ class TierFields(InCollection, NullIsAbsent):
     metadata = serializers.DictField(
         required=False, help_text="An object of your own; it is not searched."
     )
-    expires_at = serializers.DateTimeField(
+    expires_at = UpperBound(
         required=False, help_text="When it stops being read; by default never."
     )
 
@@ -183,10 +184,10 @@ class SearchEpisodes(TierQueryFields):
     tags_match = serializers.ChoiceField(
         choices=["all", "any"], default="all", help_text="Every tag, or one of them."
     )
-    date_from = serializers.DateTimeField(
+    date_from = LowerBound(
         required=False, help_text="Only episodes stored at this time or later."
     )
-    date_to = serializers.DateTimeField(
+    date_to = UpperBound(
         required=False, help_text="Only episodes stored at this time or earlier."
     )
     metadata = MetadataField(required=False)

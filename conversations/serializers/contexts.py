@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from common.api.moments import LowerBound
 from common.api.serializers import NullIsAbsent, PlainSerializer
 from conversations.assembly.assemble import AssembledContext, with_system
 from conversations.assembly.pairs import ContextMessage
@@ -302,7 +303,7 @@ class ExpandOut(serializers.Serializer[Any]):
 
 
 class ReviewQuery(InSession):
-    since = serializers.DateTimeField(
+    since = LowerBound(
         required=False, help_text="Only what is newer, after summaries as background."
     )
     token_budget = serializers.IntegerField(

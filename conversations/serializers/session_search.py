@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import InProject, NullIsAbsent, PlainSerializer
 from conversations.models import MAX_KEY
 from conversations.serializers.messages import MessageOut
@@ -40,10 +41,10 @@ class SearchFields(NullIsAbsent):
         default=0,
         help_text="How many messages on each side of a hit to return with it.",
     )
-    date_from = serializers.DateTimeField(
+    date_from = LowerBound(
         required=False, help_text="Only messages and summaries from this time on."
     )
-    date_to = serializers.DateTimeField(
+    date_to = UpperBound(
         required=False, help_text="Only messages and summaries up to this time."
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 from rest_framework import serializers
 
 from common import replicas
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import NullIsAbsent
 from common.text.quote import safe_line
 from conversations import stores
@@ -67,8 +68,8 @@ class SearchArguments(NullIsAbsent):
     file_paths = serializers.ListField(
         child=PathField(), max_length=100, required=False
     )
-    date_from = serializers.DateTimeField(required=False)
-    date_to = serializers.DateTimeField(required=False)
+    date_from = LowerBound(required=False)
+    date_to = UpperBound(required=False)
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
 
 

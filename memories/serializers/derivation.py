@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from common.api.moments import UpperBound
 from common.api.serializers import InProject, NullIsAbsent
 from memories.serializers.fields import ScopeSerializer, TagsField
 from memories.serializers.memories import MemoryOut
@@ -50,7 +51,7 @@ class Compact(InProject, NullIsAbsent):
     metadata = serializers.DictField(
         required=False, help_text="An object of your own for the result."
     )
-    expires_at = serializers.DateTimeField(
+    expires_at = UpperBound(
         required=False,
         help_text="Null: the result never expires. Without it, the result expires with "
         "the first of its sources.",

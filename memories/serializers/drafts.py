@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import InProject, NullIsAbsent
 from common.caller import Caller
 from common.pagination import MAX_LIMIT
@@ -84,7 +85,7 @@ class MemoryTextFields(serializers.Serializer[Any]):
         min_value=0, max_value=1, required=False, allow_null=True
     )
     occurred_at = serializers.DateTimeField(required=False, allow_null=True)
-    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+    expires_at = UpperBound(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         return read_nulls(super().validate(attrs))
@@ -211,7 +212,7 @@ class RetrieveQuery(InProject, TagsQuery):
         help_text="With `scope=user` and a `session_id`: also the memories of this session. "
         "No other session is read.",
     )
-    since = serializers.DateTimeField(required=False)
+    since = LowerBound(required=False)
     kinds = CommaList(
         child=serializers.ChoiceField(choices=Memory.Kind.choices), required=False
     )

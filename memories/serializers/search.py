@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import InProject, PlainSerializer
 from common.caller import Caller
 from memories import scopes
@@ -42,8 +43,8 @@ class FilterFields(serializers.Serializer[Any]):
     agent_ids = serializers.ListField(
         child=serializers.CharField(max_length=255), max_length=100, required=False
     )
-    date_from = serializers.DateTimeField(required=False, allow_null=True)
-    date_to = serializers.DateTimeField(required=False, allow_null=True)
+    date_from = LowerBound(required=False, allow_null=True)
+    date_to = UpperBound(required=False, allow_null=True)
     scope = ScopeSerializer(required=False, allow_null=True)
     sensitivities = serializers.ListField(
         child=serializers.ChoiceField(choices=Memory.Sensitivity.choices),

@@ -1,4 +1,4 @@
-"""Insert one memory as an original, as a duplicate, or as the newer fact of its key."""
+"""Insert one memory as an original, as a duplicate, or as a fact of its key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def insert_memory(
 ) -> Receipt:
     """Insert a memory.
 
-    The memory is inserted as an original, as a duplicate or as the newer fact of its key.
+    The memory is inserted as an original, as a duplicate, as the newest fact of its key, or
+    as an older fact that the newest one supersedes.
     """
     if verdict.original and (
         original := near_duplicates.lock_unchanged(verdict.original.memory)
@@ -42,8 +43,11 @@ def insert_memory(
         if fact := originals.lock_current_fact(memory):
             if originals.is_same_fact(memory, fact):
                 return _insert_duplicate(memory, fact, draft, caller, "the same fact")
-            _supersede_fact(fact, memory, caller)
-            older_fact = fact
+            if originals.is_later_fact(fact, memory):
+                memory.superseded_by = fact
+            else:
+                _supersede_fact(fact, memory, caller)
+                older_fact = fact
         if insert_new([memory]):
             break
         if original := originals.resolve_original(memory, caller):
@@ -67,6 +71,15 @@ def insert_memory(
         possible_duplicates=possible,
         semantic=vector is not None,
         notes=draft.notes,
+    ).with_notes(_describe_later_fact(memory))
+
+
+def _describe_later_fact(memory: Memory) -> str:
+    if not memory.superseded_by_id:
+        return ""
+    return (
+        f"memory {memory.superseded_by_id} says what the key says now, because its time is "
+        "later"
     )
 
 

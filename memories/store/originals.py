@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, When
+from django.db.models import Case, Q, When
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from common import errors
@@ -155,6 +156,18 @@ def is_same_fact(memory: Memory, fact: Memory) -> bool:
         and not fact.is_expired
         and not memory.kept_apart
     )
+
+
+def is_later_fact(fact: Memory, new: Memory) -> bool:
+    """Whether a fact, or a repetition of it, is about a later time than a new fact.
+
+    A fact without a time is about the time of its arrival.
+    """
+    if new.occurred_at is None or fact.is_expired:
+        return False
+    told = Memory.objects.filter(Q(pk=fact.pk) | Q(duplicate_of=fact), deleted_at=None)
+    moments = told.values_list(Coalesce("occurred_at", "created_at"), flat=True)
+    return max(moments) > new.occurred_at
 
 
 def lock_original(memory: Memory) -> Memory | None:

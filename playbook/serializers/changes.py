@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import InProject, PageQuery
 from common.text.word_diff import DiffPart
 from playbook.entries.text_limits import MAX_INTEGER
@@ -87,8 +88,8 @@ class ChangesQuery(InProject, PageQuery):
     actor = serializers.CharField(max_length=200, required=False)
     agent_id = serializers.CharField(max_length=255, required=False)
     entry = serializers.UUIDField(required=False)
-    date_from = serializers.DateTimeField(required=False)
-    date_to = serializers.DateTimeField(required=False)
+    date_from = LowerBound(required=False)
+    date_to = UpperBound(required=False)
 
 
 class RevertIn(InProject, WithReason):
