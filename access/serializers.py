@@ -11,7 +11,7 @@ from rest_framework import serializers
 from access.models import ApiKey
 from audit.models import AuditEvent
 from common.api.moments import LowerBound, UpperBound
-from common.api.serializers import PageQuery
+from common.api.serializers import NameField, PageQuery
 from common.caller import Role
 from jobs.models import Job
 from projects.lifecycle import DEFAULT_ORGANIZATION
@@ -35,7 +35,7 @@ class RoleField(serializers.ChoiceField):
 
 
 class CreateProject(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=200)
+    name = NameField(max_length=200)
     description = serializers.CharField(
         max_length=5000, required=False, allow_blank=True
     )
@@ -57,7 +57,7 @@ class CreateProject(serializers.Serializer[Any]):
 
 
 class ChangeProject(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=200, required=False)
+    name = NameField(max_length=200, required=False)
     description = serializers.CharField(
         max_length=5000, required=False, allow_blank=True
     )
@@ -79,7 +79,7 @@ class ChangeProject(serializers.Serializer[Any]):
 
 
 class ListProjects(PageQuery):
-    name = serializers.CharField(required=False, max_length=200)
+    name = NameField(required=False, max_length=200)
     deleted = serializers.BooleanField(
         required=False, default=False, help_text="List those you can still restore."
     )
@@ -131,7 +131,7 @@ class MemberOut(serializers.ModelSerializer[Membership]):
 
 
 class IssueKey(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=200)
+    name = NameField(max_length=200)
     role = RoleField(default=Role.WRITER)
     projects = serializers.ListField(
         child=serializers.CharField(max_length=200),

@@ -7,6 +7,7 @@ import uuid
 from common import errors
 from common.caller import Caller
 from common.db import RowReader
+from common.text.normalise import normalise
 from projects.models import Project
 
 
@@ -45,7 +46,7 @@ def find_id(id_or_name: str) -> uuid.UUID | None:
     """Return the id of a project, even of one that is deleted or hidden from the caller."""
     if project_id := parse_id(id_or_name):
         return project_id
-    rows = Project.objects.filter(name=id_or_name)
+    rows = Project.objects.filter(name=normalise(id_or_name, "NFC"))
     return rows.values_list("pk", flat=True).first()
 
 

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from agents.serializers.answers import WithError
 from agents.serializers.in_collection import InCollection
 from common.api.moments import LowerBound, UpperBound
-from common.api.serializers import NullIsAbsent, PlainSerializer
+from common.api.serializers import NameField, NullIsAbsent, PlainSerializer
 from conversations.models import MAX_KEY
 from conversations.serializers.sessions import UserField
 from memories.read.search import MAX_QUERY
@@ -53,7 +53,7 @@ class StoreFact(TierFields):
     content = serializers.CharField(
         max_length=MAX_CONTENT, help_text="The fact, as one statement."
     )
-    key = serializers.CharField(
+    key = NameField(
         max_length=255,
         required=False,
         allow_blank=True,

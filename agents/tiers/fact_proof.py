@@ -81,7 +81,7 @@ def _source_of(
 
 
 def _texts_with(quote: str, texts: Sequence[SourceText]) -> Iterator[SourceText]:
-    if len(quote) < MIN_QUOTE:
+    if plain_text.measure(quote) < MIN_QUOTE:
         return
     for each in texts:
         if quote in _fold(each.text):

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from common import errors
 from common.api.problem import field_errors
 from common.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from common.text.normalise import normalise
 from common.unknown_fields import KnownFields, UnknownFields
 
 
@@ -40,6 +41,13 @@ class PlainSerializer(serializers.Serializer[Any]):
 
 def _reader(source: str) -> Callable[[Any], Any]:
     return attrgetter(source) if source != "*" else lambda instance: instance
+
+
+class NameField(serializers.CharField):
+    """A name that is kept in NFC, so that every keyboard types one and the same name."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return normalise(super().to_internal_value(data), "NFC")
 
 
 class InProject(serializers.Serializer[Any]):

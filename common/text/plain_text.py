@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 
 from common.text.normalise import normalise
 
@@ -35,6 +36,17 @@ def similarity_hash(text: str) -> str:
     """Hash a text without its case, spacing and Unicode form, so that copies have one hash."""
     folded = " ".join(normalise(text).casefold().split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def measure(text: str) -> int:
+    """Return how much a text says, in characters of an alphabet.
+
+    A letter of Chinese, Japanese or Korean counts as three. A letter and its accents count
+    as one, whatever the Unicode form.
+    """
+    text = normalise(text).strip()
+    wide = sum(c.isalpha() and unicodedata.east_asian_width(c) == "W" for c in text)
+    return len(text) + 2 * wide
 
 
 def clip(text: str, limit: int) -> str:

@@ -13,6 +13,7 @@ from common import errors
 from common.admin import panels
 from common.admin.panels import PANEL_LIMIT, Panel, short_text
 from common.text import comma_list
+from common.text.paths import clean_path
 from console import list_urls
 from console.files import directory_tree
 from console.project_page import ProjectPage
@@ -32,7 +33,7 @@ class FilesPage(ProjectPage):
     style = "console/files.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        path = request.GET.get("path", "")
+        path = clean_path(request.GET.get("path", ""))
         path = path if not path or path.endswith("/") else f"{path}/"
         directory = directory_tree.list_directory(self.project, path, self.caller)
         is_missing = bool(path) and not directory.children
@@ -55,7 +56,7 @@ class FilePage(ProjectPage):
     style = "console/files.css"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        path = request.GET.get("path", "")
+        path = clean_path(request.GET.get("path", ""))
         try:
             graph = file_graph.build(self.project, path, self.caller)
         except errors.NotFound:

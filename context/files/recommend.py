@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from common.caller import Caller
 from common.text import literals, word_hashes
+from common.text.paths import clean_path
 from context.files import file_use, twins
 from context.files.file_use import FileUse
 from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
@@ -232,7 +233,7 @@ def _reasons(
 
 
 def _named_files(project: Project, description: str, caller: Caller) -> list[str]:
-    names = {word.removeprefix("./") for word in literals.find_identifiers(description)}
+    names = {clean_path(word) for word in literals.find_identifiers(description)}
     files = File.objects.visible_to(caller).filter(project=project)
     named = files.filter(file_path__in=names).order_by("file_path")
     return [file.file_path for file in named if not file.is_gone]

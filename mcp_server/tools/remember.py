@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import NullIsAbsent, validate
+from common.api.serializers import NameField, NullIsAbsent, validate
 from common.caller import Role
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
@@ -37,7 +37,7 @@ class RememberArguments(NullIsAbsent):
     file_paths = serializers.ListField(
         child=PathField(), max_length=100, required=False, help_text="What it is about."
     )
-    key = serializers.CharField(
+    key = NameField(
         max_length=255,
         required=False,
         help_text="With `value`: a fact that replaces the one of this key.",

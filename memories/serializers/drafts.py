@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from common.api.moments import LowerBound, UpperBound
-from common.api.serializers import InProject, NullIsAbsent
+from common.api.serializers import InProject, NameField, NullIsAbsent
 from common.caller import Caller
 from common.pagination import MAX_LIMIT
 from memories import scopes
@@ -101,7 +101,7 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
     kind = serializers.ChoiceField(choices=Memory.Kind.choices, default="note")
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
     user_id = VerbatimField(required=False, allow_blank=True)
-    key = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    key = NameField(max_length=255, required=False, allow_blank=True)
     files = FileRefSerializer(many=True, required=False)
     scope = ScopeSerializer(required=False)
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the API's name

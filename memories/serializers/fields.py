@@ -12,7 +12,8 @@ from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.utils import Direction, extend_schema_field
 from rest_framework import serializers
 
-from common.api.serializers import NullIsAbsent
+from common.api.serializers import NameField, NullIsAbsent
+from common.text.paths import clean_path
 from memories import metadata_filter
 from memories.metadata_filter import BadMetadataFilter
 from memories.models import (
@@ -20,7 +21,7 @@ from memories.models import (
     MemoryFile,
 )
 from memories.scopes import KEY_FIELDS
-from memories.store.drafts import MAX_TAG, clean_path
+from memories.store.drafts import MAX_TAG
 
 # The maximum lengths are listed in docs/limits.md.
 TAGS, LINKS, PATH = 100, 1_000, 1_000
@@ -166,7 +167,7 @@ class TagsField(serializers.ListField):
     A name has 1 to 64 characters and is not trimmed.
     """
 
-    child = VerbatimField(max_length=MAX_TAG)
+    child = NameField(max_length=MAX_TAG, trim_whitespace=False)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": TAGS} | kwargs)
@@ -182,6 +183,8 @@ class PathField(serializers.CharField):
         value = clean_path(super().to_internal_value(data))
         if not value:
             self.fail("blank")
+        if len(value) > PATH:
+            self.fail("max_length", max_length=PATH)
         if len(value.encode()) > PATH_BYTES:
             raise serializers.ValidationError(
                 f"Ensure this field has no more than {PATH_BYTES} bytes in UTF-8."
@@ -268,7 +271,9 @@ class CommaList(serializers.ListField):
 class TagsQuery(serializers.Serializer[Any]):
     """The tags that a list in a query string must have."""
 
-    tags = CommaList(child=VerbatimField(max_length=MAX_TAG), required=False)
+    tags = CommaList(
+        child=NameField(max_length=MAX_TAG, trim_whitespace=False), required=False
+    )
     tag = TagsField(
         required=False,
         help_text="A tag that may have a comma. Repeat the parameter for several tags.",

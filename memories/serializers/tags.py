@@ -6,9 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import InProject, PageQuery
+from common.api.serializers import InProject, NameField, PageQuery
 from memories.models import Tag
-from memories.serializers.fields import VerbatimField
 from memories.store.drafts import MAX_TAG
 
 
@@ -31,21 +30,23 @@ class TagOut(serializers.ModelSerializer[Tag]):
 
 
 class UpdateTag(serializers.Serializer[Any]):
-    name = VerbatimField(max_length=MAX_TAG, required=False)
+    name = NameField(max_length=MAX_TAG, trim_whitespace=False, required=False)
     description = serializers.CharField(
         max_length=2000, required=False, allow_blank=True
     )
-    category = serializers.CharField(max_length=64, required=False, allow_blank=True)
+    category = NameField(max_length=64, required=False, allow_blank=True)
 
 
 class CreateTag(InProject, UpdateTag):
-    name = VerbatimField(max_length=MAX_TAG)
+    name = NameField(max_length=MAX_TAG, trim_whitespace=False)
 
 
 class TagQuery(InProject, PageQuery):
-    category = serializers.CharField(max_length=64, required=False)
-    q = serializers.CharField(max_length=64, required=False)
+    category = NameField(max_length=64, required=False)
+    q = NameField(max_length=64, required=False)
 
 
 class MergeTag(serializers.Serializer[Any]):
-    into = VerbatimField(max_length=64, help_text="The name or id of a tag.")
+    into = NameField(
+        max_length=64, trim_whitespace=False, help_text="The name or id of a tag."
+    )

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from common import errors
 from common.caller import Caller
+from common.text.normalise import normalise
+from common.text.plain_text import measure
 from memories.scopes import Scope
 from memories.store.claimed_source import check_source
 from memories.store.drafts import Draft, unique_refs
@@ -25,7 +27,8 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
         agent_id=caller.agent_id_for(draft.agent_id),
         user_id=caller.user_id or draft.user_id,
         scope=draft.scope or Scope("workspace", str(project.pk)),
-        tags=tuple(dict.fromkeys(draft.tags)),
+        key=normalise(draft.key, "NFC"),
+        tags=tuple(dict.fromkeys(normalise(tag, "NFC") for tag in draft.tags)),
         files=unique_refs(draft.files),
     )
     return guard_draft(project.options.secrets, draft)
@@ -34,12 +37,13 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
 def refuse_short(project: Project, draft: Draft) -> None:
     """Refuse a content that is shorter than the project's minimum.
 
-    The minimum holds for notes only.
+    The minimum holds for notes only. A letter of Chinese, Japanese or Korean counts as
+    three characters, because it says as much.
     """
     least = draft.min_length
     if least is None:
         least = project.options.content_min if draft.kind == "note" else 1
-    if len(draft.content.strip()) < least:
+    if measure(draft.content) < least:
         raise errors.Invalid(
             f"content needs at least {least} characters.",
             errors={"content": [f"Ensure it has at least {least} characters."]},

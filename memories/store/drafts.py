@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from common.text.paths import clean_path
 from memories import searchable_text
 from memories.models import Memory
 from memories.scopes import Scope
@@ -134,11 +135,6 @@ def unique_refs(files: Iterable[FileRef]) -> tuple[FileRef, ...]:
     return tuple(
         {(ref.path, ref.relation): ref for ref in cleaned if ref.path}.values()
     )
-
-
-def clean_path(path: str) -> str:
-    """Remove the surrounding spaces and a leading `./` from a path."""
-    return path.strip().removeprefix("./")
 
 
 COPIED_FIELDS = [

@@ -17,8 +17,9 @@ from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
+from common.text.paths import clean_path
 from memories.models import File, Memory, MemoryFile
-from memories.store.drafts import FileRef, clean_path
+from memories.store.drafts import FileRef
 from projects.models import Project
 
 RenameHook = Callable[[Project, str, str], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from common.text import literals
+from common.text.paths import clean_path
 from memories.store import files
 from playbook.models import Anchor, PlaybookEntry
 from projects.models import Project
@@ -19,7 +20,7 @@ def refresh(entries: Iterable[PlaybookEntry]) -> None:
     Anchor.objects.bulk_create(
         Anchor(entry=entry, project_id=entry.project_id, file_path=path)
         for entry in by_id.values()
-        for path in literals.find_paths(entry.content)
+        for path in dict.fromkeys(map(clean_path, literals.find_paths(entry.content)))
     )
 
 

@@ -10,7 +10,9 @@ from django.db import migrations
 def enqueue_reindex(apps: Any, schema_editor: Any) -> None:
     """Insert the job that also follows a change of a project's language."""
     job = apps.get_model("jobs", "Job")
-    projects = apps.get_model("projects", "Project").objects.values_list("pk", flat=True)
+    projects = apps.get_model("projects", "Project").objects.values_list(
+        "pk", flat=True
+    )
     job.objects.bulk_create(
         [job(kind="reindex", project_id=project_id) for project_id in projects]
     )

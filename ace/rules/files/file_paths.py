@@ -9,6 +9,7 @@ from typing import Literal
 
 from ace.rules import word_tables
 from common.text import languages
+from common.text.paths import clean_path
 
 Relation = Literal["read", "modified", "created", "deleted", "referenced"]
 
@@ -69,7 +70,7 @@ def normalise(text: str, *, explicit: bool = False) -> str | None:
         return None
     if _VERSION.fullmatch(path) or path.lower() in _NOT_FILES:
         return None
-    path = posixpath.normpath(path)
+    path = clean_path(path)
     return path if _names_a_file(path, explicit=explicit) else None
 
 

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from django.db import migrations
+
+# A name that another project has already stays, because both would have one name.
+NORMALISE = """
+UPDATE projects_project AS project SET name = normalize(name, NFC)
+WHERE name IS NOT NFC NORMALIZED AND NOT EXISTS (
+    SELECT FROM projects_project AS other
+    WHERE other.name = normalize(project.name, NFC)
+);
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("projects", "0002_delete_review_settings")]
+
+    operations = [migrations.RunSQL(NORMALISE, migrations.RunSQL.noop)]
