@@ -13,6 +13,7 @@ import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -29,11 +30,12 @@ from conversations.transcripts.events import (
     TranscriptCounts,
     UnknownLine,
 )
+from conversations.transcripts.fields import EARLIEST, moment_of
 from conversations.transcripts.line_source import MAX_OBJECTS, has_too_many
 
 # Lines are put in the order of their times as far as this many lines allow, because the file
 # is read as a stream.
-WINDOW = 32
+WINDOW = 500
 MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
 _EMPTY = " \t\r\n\0"
 MAX_TRIED = 200  # places in a damaged line at which a record is looked for
@@ -195,11 +197,10 @@ def _digest(line: bytes | Line) -> str:
 
 def _by_time(lines: Iterable[_ReadLine]) -> Iterator[_ReadLine]:
     """Yield the lines in the order of their times, within a window of lines."""
-    window: list[tuple[str, int, _ReadLine]] = []
-    newest, held = "", 0
+    window: list[tuple[datetime, int, _ReadLine]] = []
+    newest, held = EARLIEST, 0
     for number, line in enumerate(lines):
-        moment = line.value.get("timestamp")
-        moment = moment if isinstance(moment, str) else newest
+        moment = moment_of(line.value) or newest
         newest = max(newest, moment)
         heapq.heappush(window, (moment, number, line))
         held += line.size
