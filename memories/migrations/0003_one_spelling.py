@@ -60,7 +60,7 @@ def clean_paths(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memories", "0001_initial")]
+    dependencies = [("memories", "0002_hash_compared_text")]
 
     operations = [
         migrations.RunSQL(NAMES, migrations.RunSQL.noop),
