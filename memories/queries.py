@@ -5,7 +5,9 @@ They select what a caller may see, what is current, and what a filter matches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
@@ -214,9 +216,6 @@ class MemoryQuerySet(models.QuerySet[Any]):
             rows = rows.filter(memory_type__in=filters.memory_types)
         if filters.kinds:
             rows = rows.filter(kind__in=filters.kinds)
-        if filters.tags:
-            overlap = "overlap" if filters.tags_match == "any" else "contains"
-            rows = rows.filter(**{f"tags__{overlap}": list(filters.tags)})
         if filters.agent_ids:
             rows = rows.filter(agent_id__in=filters.agent_ids)
         if filters.date_from:
@@ -228,6 +227,13 @@ class MemoryQuerySet(models.QuerySet[Any]):
         if filters.file_paths:
             rows = rows.about_files(filters.file_paths)
         return rows.filter(*(each.condition for each in filters.metadata))
+
+    def tagged(self, spellings: Iterable[Sequence[str]], match: str) -> Self:
+        """Filter by tags, each with all its spellings; `match` is "all" or "any"."""
+        matches = [Q(tags__overlap=list(each)) for each in spellings]
+        if match == "any":
+            return self.filter(functools.reduce(operator.or_, matches))
+        return self.filter(*matches)
 
     def about_files(self, paths: tuple[str, ...]) -> Self:
         matches = Q()

@@ -328,6 +328,8 @@ class ProjectOptions(SettingsSection):
     # Hosts, besides the repository's, that rules may name (docs/ace.md, "Gates").
     trusted_hosts: Annotated[list[TrustedHost], Field(max_length=50)] = []
     content_min: Annotated[int, Field(ge=1, le=1000)] = 10
+    # Whether tags that differ only by the case of their letters are two tags.
+    tags_by_case: bool = False
     secrets: Literal["mask", "reject", "allow"] = "mask"
     dedup: DedupSettings = DedupSettings()
     budgets: BudgetSettings = BudgetSettings()

@@ -108,9 +108,11 @@ def extract(text: str, marks: list[Mark], length: int = LENGTH) -> Extract:
             continue
         # The character pairs of unspaced scripts overlap.
         begin = max(mark.start, at)
-        html += (
-            escape(text[at:begin]) + f"<mark>{escape(text[begin : mark.end])}</mark>"
-        )
+        if begin == at and html.endswith("</mark>"):
+            html = html.removesuffix("</mark>")
+        else:
+            html += f"{escape(text[at:begin])}<mark>"
+        html += f"{escape(text[begin : mark.end])}</mark>"
         at = mark.end
     html += escape(text[at:end]) + after
     return Extract(html, weight, f"{before}{text[start:end]}{after}")

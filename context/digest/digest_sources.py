@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import DatabaseError, transaction
+from django.db.models.functions import Coalesce
 
 from common import errors
 from context.digest.digest_options import DigestOptions
@@ -14,6 +15,7 @@ from memories.models import Memory
 from memories.queries import MemoryQuerySet
 from memories.read import search
 from memories.read.search import MAX_QUERY, MemorySearch
+from memories.store.tags import find_spellings
 from projects.models import Project
 from search.search import Mode
 
@@ -79,7 +81,7 @@ def gather(
     candidates: dict[uuid.UUID, DigestCandidate] = {}
     counts: dict[str, int] = {}
     notes: list[str] = []
-    for name, ids in _structured_sources(rows, options):
+    for name, ids in _structured_sources(project, rows, options):
         counts[name] = len(ids)
         for pk in ids:
             place = len(candidates)
@@ -99,7 +101,7 @@ def gather(
 
 
 def _structured_sources(
-    rows: MemoryQuerySet, options: DigestOptions
+    project: Project, rows: MemoryQuerySet, options: DigestOptions
 ) -> list[tuple[str, Sequence[uuid.UUID]]]:
     """Return (name, ids of memories) of each structured source that is configured.
 
@@ -111,13 +113,15 @@ def _structured_sources(
     if structured.fact_keys:
         sources.append(("facts", _facts(rows, structured.fact_keys)))
     if structured.tags:
-        tagged = rows.filter(tags__overlap=structured.tags).order_by("-pk")
+        spelled = find_spellings(project, structured.tags)
+        tagged = rows.tagged(spelled, "any").order_by("-pk")
         sources.append(("tags", list(tagged.values_list("pk", flat=True)[:MAX_TAGGED])))
     return sources
 
 
 def _facts(rows: MemoryQuerySet, keys: Sequence[str]) -> list[uuid.UUID]:
-    facts = rows.filter(kind=Memory.Kind.FACT, key__in=keys).order_by("key", "-pk")
+    facts = rows.filter(kind=Memory.Kind.FACT, key__in=keys)
+    facts = facts.order_by("key", Coalesce("occurred_at", "created_at").desc(), "-pk")
     newest = dict(facts.distinct("key").values_list("key", "pk"))
     return [newest[key] for key in dict.fromkeys(keys) if key in newest]
 

@@ -6,7 +6,7 @@ The new memory is first prepared, then written in one transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from django.db import transaction
@@ -63,6 +63,10 @@ def prepare(
     This is the slow part of a derivation; it runs outside the transaction.
     """
     draft_checks.refuse_short(project, draft)
+    spelled = tags.spell(project, draft.tags)
+    draft = replace(
+        draft, tags=tuple(dict.fromkeys(spelled[tag] for tag in draft.tags))
+    )
     draft = secret_policy.guard_draft(project.options.secrets, draft)
     vector = _find_vector(sources, draft)
     return Derivation(project, sources, draft, vector, retire, reason)

@@ -10,7 +10,6 @@ from typing import Any
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from common.text.normalise import normalise
 from inference.embedding.vector import Vector
 from memories.duplicates import mark
 from memories.lifecycle.lookup import lock_undeleted
@@ -121,8 +120,8 @@ def _guard_changes(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]
     draft = Draft(content="", kind=memory.kind, agent_id=memory.agent_id)
     draft = replace(draft, **{name: changed[name] for name in names})
     if "tags" in changed:
-        names_of_tags = (normalise(tag, "NFC") for tag in changed["tags"])
-        draft = replace(draft, tags=tuple(names_of_tags))
+        spelled = tags.spell(project, changed["tags"])
+        draft = replace(draft, tags=tuple(spelled[tag] for tag in changed["tags"]))
     paths = changed.get("file_paths") or []
     draft = replace(draft, files=tuple(map(FileRef, paths)))
     if "content" in changed:

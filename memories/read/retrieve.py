@@ -13,6 +13,7 @@ from common.pagination import DEFAULT_LIMIT
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet
 from memories.scopes import Scope
+from memories.store.tags import find_spellings
 from projects.models import Project
 
 
@@ -32,6 +33,9 @@ def readable_rows(
     visible = Memory.objects.visible_to(caller, project if is_one_project else None)
     reached = visible.in_reach(project, scope, shared, extra)
     rows: MemoryQuerySet = reached.filter_by(filters)
+    if filters.tags:
+        spelled = find_spellings(project, filters.tags)
+        rows = rows.tagged(spelled, filters.tags_match)
     return rows
 
 

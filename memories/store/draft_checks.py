@@ -28,7 +28,7 @@ def check_draft(project: Project, draft: Draft, caller: Caller) -> Draft:
         user_id=caller.user_id or draft.user_id,
         scope=draft.scope or Scope("workspace", str(project.pk)),
         key=normalise(draft.key, "NFC"),
-        tags=tuple(dict.fromkeys(normalise(tag, "NFC") for tag in draft.tags)),
+        tags=tuple(dict.fromkeys(draft.tags)),
         files=unique_refs(draft.files),
     )
     return guard_draft(project.options.secrets, draft)

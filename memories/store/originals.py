@@ -166,8 +166,9 @@ def is_later_fact(fact: Memory, new: Memory) -> bool:
     if new.occurred_at is None or fact.is_expired:
         return False
     told = Memory.objects.filter(Q(pk=fact.pk) | Q(duplicate_of=fact), deleted_at=None)
-    moments = told.values_list(Coalesce("occurred_at", "created_at"), flat=True)
-    return max(moments) > new.occurred_at
+    told = told.alias(at=Coalesce("occurred_at", "created_at"))
+    is_later: bool = told.filter(at__gt=new.occurred_at).exists()
+    return is_later
 
 
 def lock_original(memory: Memory) -> Memory | None:

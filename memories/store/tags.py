@@ -6,13 +6,18 @@ The module creates, renames, merges and deletes a tag in every memory that has t
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
+
+from django.db.models import Case, Q, When
+from django.db.models.functions import Lower
 
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
+from common.text.normalise import normalise
 from memories.models import Memory, MemoryChange, Tag
 from memories.store import history, search_columns
 from projects import search_language
@@ -39,6 +44,40 @@ def ensure(project: Project, names: Iterable[str]) -> None:
     )
 
 
+def spell(project: Project, names: Iterable[str]) -> dict[str, str]:
+    """Return {name: the tag of the project}; the first spelling of a name is the tag."""
+    new: dict[str, str] = {}
+    return {
+        name: known[0]
+        if known
+        else new.setdefault(_key_of(project, name), normalise(name, "NFC"))
+        for name, known in _find_known(project, names).items()
+    }
+
+
+def find_spellings(project: Project, names: Iterable[str]) -> list[list[str]]:
+    """Return, for a filter, each name with the tags of the project that are this name."""
+    return [[name, *known] for name, known in _find_known(project, names).items()]
+
+
+def _find_known(project: Project, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return {name: the tags of the project that are this name}, the oldest first."""
+    keys = {name: _key_of(project, name) for name in names}
+    if not keys:
+        return {}
+    rows = Tag.objects.filter(project=project).alias(low=Lower("name")).order_by("pk")
+    rows = rows.filter(low__in={key.lower() for key in keys.values()})
+    known = defaultdict[str, list[str]](list)
+    for name in rows.values_list("name", flat=True):
+        known[_key_of(project, name)].append(name)
+    return {name: known.get(key, []) for name, key in keys.items()}
+
+
+def _key_of(project: Project, name: str) -> str:
+    name = normalise(name, "NFC")
+    return name if project.options.tags_by_case else name.lower()
+
+
 @write
 def create(project: Project, caller: Caller, **fields: str) -> Tag:
     """Create a tag that every user of the project sees.
@@ -46,7 +85,7 @@ def create(project: Project, caller: Caller, **fields: str) -> Tag:
     If a tag of this name exists that the caller cannot see, that tag gets the fields.
     """
     caller.require(Role.WRITER, project.pk)
-    name = fields.pop("name")
+    name = spell(project, [fields["name"]])[fields.pop("name")]
     tag, is_new = Tag.objects.get_or_create(project=project, name=name, defaults=fields)
     if not is_new:
         _refuse_visible(tag, caller)
@@ -70,7 +109,9 @@ def update(tag: Tag, caller: Caller, changes: dict[str, str]) -> Tag:
     old = tag.name
     name = changes.get("name", old)
     if name != old:
-        namesake = Tag.objects.filter(project=tag.project_id, name=name).first()
+        [same] = find_spellings(tag.project, [name])
+        rows = Tag.objects.filter(project=tag.project_id, name__in=same)
+        namesake = rows.exclude(pk=tag.pk).first()
         if namesake:
             _refuse_visible(namesake, caller)
         _replace_in_memories(tag, name, caller)
@@ -185,7 +226,12 @@ def _record(caller: Caller, verb: str, tag: Tag, **detail: Any) -> None:
 def find_tag(project_id: uuid.UUID, name_or_id: str, caller: Caller) -> Tag:
     """Find a visible tag of a project by its name or its id."""
     rows = Tag.objects.visible_to(caller).filter(project_id=project_id)
-    row = rows.filter(name=name_or_id).first()
+    same = Q(name=name_or_id) | Q(name__iexact=name_or_id)
+    row = (
+        rows.filter(same)
+        .order_by(Case(When(name=name_or_id, then=0), default=1))
+        .first()
+    )
     if row is None:
         try:
             row = rows.filter(pk=uuid.UUID(name_or_id)).first()

@@ -99,9 +99,12 @@ def prepare(project: Project, sent: Sequence[Draft], caller: Caller) -> Batch:
     caller.require(Role.WRITER, project.pk)
     batch = Batch(project, caller, list(map(Item, sent)))
     language = project.options.search.language
+    spelled = tags.spell(project, (tag for draft in sent for tag in draft.tags))
     for item in batch.items:
+        names = tuple(spelled[tag] for tag in item.draft.tags)
         try:
-            item.draft = draft_checks.check_draft(project, item.draft, caller)
+            draft = replace(item.draft, tags=names)
+            item.draft = draft_checks.check_draft(project, draft, caller)
         except errors.Refusal as refusal:
             item.refusal = refusal
         else:
