@@ -17,6 +17,7 @@ import pytest
 from django.db import connections
 
 from common.caller import Role
+from common.text.paths import clean_path
 from memories.models import Memory
 from tests.isolation.route_table import TABLE, send
 from tests.isolation.world import undone
@@ -494,7 +495,8 @@ class TestHostileText:
         shown = answer.json()
 
         assert {name: shown[name] for name in fields} == fields
-        assert [file["file_path"] for file in shown["files"]] == [hostile]
+        paths = [file["file_path"] for file in shown["files"]]
+        assert paths == [clean_path(hostile)]
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
