@@ -166,8 +166,9 @@ def _find_words(text: str, beginnings: tuple[str, ...]) -> Iterator[Word]:
                 yield Word(match.start(), match.end(), spellings, parts)
 
 
-def _may_match(spellings: Iterable[str], beginnings: tuple[str, ...]) -> bool:
-    return any(each.startswith(beginnings) for each in spellings)
+def _may_match(spellings: tuple[str, str], beginnings: tuple[str, ...]) -> bool:
+    exact, folded = spellings
+    return exact.startswith(beginnings) or folded.startswith(beginnings)
 
 
 def _spans_to_search(text: str, beginnings: tuple[str, ...]) -> list[Span]:

@@ -129,6 +129,9 @@ _LETTERS = (
 _WHOLE = frozenset("йў")
 _INNER_VOWELS = re.compile(r"(?<=[א-ת])[יו](?=[א-ת])")
 
+# A process caches the spellings of this many words (4 MB), of at most so many characters.
+MAX_CACHED, MAX_CACHED_LENGTH = 20_000, 30
+
 Span = tuple[int, int]
 
 
@@ -308,6 +311,15 @@ def unspaced_letters(word: str) -> list[str]:
 def spellings(word: str) -> tuple[str, str]:
     """Return a word of a text as `index_text` has it: exact and folded."""
     if word.isascii():
-        return word.lower(), word.lower()
+        lower = word.lower()
+        return lower, lower
+    spell = _spell_short if len(word) <= MAX_CACHED_LENGTH else _spell
+    return spell(word)
+
+
+def _spell(word: str) -> tuple[str, str]:
     exact = _POINTS.sub("", _lower(_clean(word)))
     return exact, fold(exact)
+
+
+_spell_short = lru_cache(maxsize=MAX_CACHED)(_spell)  # words and pairs of letters recur
