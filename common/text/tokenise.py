@@ -103,7 +103,8 @@ _UNSPACED = (
 )
 # A letter of an unspaced script with its marks, or a word.
 _UNIT = rf"[{_UNSPACED}]{MARK}*+"
-_SPACED = rf"(?:[^\W_{_UNSPACED}]++{MARK}*+)++"
+_SPACED_LETTER = rf"[^\W_{_UNSPACED}]"
+_SPACED = rf"{_SPACED_LETTER}++(?:{MARK}++{_SPACED_LETTER}*+)*+"
 _UNITS = re.compile(_UNIT)
 _PIECES = re.compile(rf"(?P<unspaced>(?:{_UNIT})++)|[^{_UNSPACED}]+")
 _WORD = re.compile(
