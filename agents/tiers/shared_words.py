@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from common.text import literals
+from common.text import literals, tokenise
 from common.text.normalise import normalise
 
 # Shorter words, and the beginnings of these, are in any statement about a user.
@@ -15,17 +15,21 @@ _COMMON = re.compile(
     r"|likes?|needs?|uses?|named?|called|been|being|were|what|your|must|should)$"
 )
 _STEM = 5  # letters by which forms of one word agree: works, working, worked
-_WORD = re.compile(r"[^\W_]+")
 
 
 def key_words(text: str) -> set[str]:
-    """Return the beginnings of the words of a text that are not in every statement."""
-    words = _WORD.findall(normalise(text).casefold())
-    return {
-        word[:_STEM]
-        for word in words
-        if word.isdigit() or (len(word) >= _MIN_LENGTH and not _COMMON.match(word))
-    }
+    """Return the beginnings of the words of a text that are not in every statement.
+
+    Each letter of a script without spaces counts as a word.
+    """
+    words = map(tokenise.fold, tokenise.words(text))
+    return {word[:_STEM] for word in words if _is_key_word(word)}
+
+
+def _is_key_word(word: str) -> bool:
+    if word.isdigit() or tokenise.unspaced_letters(word):
+        return True
+    return len(word) >= _MIN_LENGTH and not _COMMON.match(word)
 
 
 def share(statement: str, text: str) -> float:

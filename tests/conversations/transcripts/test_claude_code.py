@@ -160,6 +160,27 @@ def test_lines_out_of_order_are_put_in_order():
     assert read(shuffled)[0] == read(WORK)[0]
 
 
+def test_lines_are_ordered_by_their_moments_across_zones():
+    times = {
+        "first": "2026-01-05T21:00:00+08:00",
+        "third": "2026-01-05T13:00:02Z",
+        "second": "2026-01-05T13:00:01.500Z",
+        "without a time": "",
+        "without a zone": "2026-01-05T01:00:00",
+        "of the year 2100": "2100-01-05T01:00:00Z",
+        "last": "2026-01-05T08:00:03-05:00",
+    }
+    lines = [
+        json.dumps(line(n, "user", text, timestamp=time))
+        for n, (text, time) in enumerate(times.items())
+    ]
+
+    told = [each.text for each in read_messages("claude-code", lines)]
+
+    places = ("without a time", "without a zone", "of the year 2100")
+    assert told == ["first", "second", "third", *places, "last"]
+
+
 def test_long_lines_do_not_wait_to_be_put_in_order(monkeypatch):
     monkeypatch.setattr(reader, "MAX_HELD", 10)
     lines = iter(map(json.dumps, WORK))
