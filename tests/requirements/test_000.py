@@ -60,9 +60,6 @@ def test_a_read_without_a_scope_mixes_in_no_named_workspace(api, remember):
     assert answer.status_code == 400 or not answer.json()["results"]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 43: a length counts what it says"
-)
 def test_a_short_text_of_any_language_is_a_memory(api):
     answer = api.post("memories", content="缓存已禁用。", memory_type="learning")
 
