@@ -28,7 +28,7 @@ def find_project(id_or_name: str, caller: Caller) -> Project:
     project_id = parse_id(id_or_name)
     column = "id" if project_id else "name"
     for project, _ in PROJECT_ROWS.read(
-        FIND_SQL.format(column=column), [project_id or id_or_name]
+        FIND_SQL.format(column=column), [project_id or normalise(id_or_name, "NFC")]
     ):
         if project.is_visible_to(caller):
             return project
