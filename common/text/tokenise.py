@@ -116,9 +116,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?<=[0-9])\.(?=[0-9])[A-Za-z0-9]+)*")
 # NFKC writes the vowel `am` of Thai and Lao as a mark and a letter.
 _AM = (("\u0e4d\u0e32", "\u0e33"), ("\u0ecd\u0eb2", "\u0eb3"))
 # Accents, the hamza, and the nukta of Indian scripts. Other marks are vowels.
-_ACCENT = re.compile(
-    f"[{ACCENTS}\u0653-\u0655\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc]"
-)
+_ACCENT = re.compile(f"[{ACCENTS}\u0653-\u0655\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc]")
 # Letters that people also write as these, and that Unicode does not take apart.
 _LETTERS = (
     {"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ø": "o", "đ": "d", "ð": "d", "ł": "l"}

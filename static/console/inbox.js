@@ -9,11 +9,11 @@
   const help = document.getElementById("inbox-keys");
   const bulk = document.getElementById("bulk");
   const FEW = 6; // cards left when more are fetched
-  const KEYS = new Set([..."jkaemrnuxAzobs12?"]);
+  const KEYS = new Set([..."jkaemrnuxAzob12?"]);
   const TYPED = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
   const gone = new Set(); // cards that were decided here
   const UNFILLED = "The list as it is now cannot be had: reload the page.";
-  const OPENS = new Set([..."emrs"]);
+  const OPENS = new Set([..."emr"]);
   let queue = Promise.resolve();
   let opening = null; // the key of a form that is not open yet
   document.documentElement.classList.add("in-scripts");
@@ -72,7 +72,6 @@
   }
 
   async function show(answer) {
-    if (answer.go) return location.assign(answer.go); // a choice on another page
     count(answer.counts);
     if (answer.card) replace(answer.at, answer.card);
     for (const id of [answer.gone, ...(answer.gone_all || [])]) if (id) remove(id);

@@ -60,9 +60,9 @@ _IDENTIFIER = re.compile(
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|v?\d+(?:\.\d+)+\S*|[A-Z0-9]+(?:_[A-Z0-9]+)+|[@#]\S*|(?:\w+\+)+\w+|.*[/\\(\[{].*"
 )
 MOST_PIECES, STRONG_LENGTH = 10, 8
-# `x is the password`: the value stands before the label.
+# `x is the password`, `use x as the password`: the value stands before the label.
 _EARLIER = re.compile(
-    rf"(?<!{_CHARACTER})(?P<secret>{_CHARACTER}{{8,64}})[{_QUOTES}]?(?:\s(?:is|ist|est|es|è|é|är|er|jest|je|to)\s|\s?[是为がは])(?:[^\s.;:,]{{1,20}}\s?){{0,3}}\Z"
+    rf"(?<!{_CHARACTER})(?P<secret>{_CHARACTER}{{8,64}})[{_QUOTES}]?(?:\s(?:is|ist|est|es|è|é|är|er|jest|je|to|(?P<use>as|als|comme|como|come|som|jako|olarak|как|як|בתור))\s|\s?(?:[是为がは]|(?P<named>という)))(?:[^\s.;:,]{{1,20}}\s?){{0,3}}\Z"
 )
 EARLIER = 120
 # The word `pass` after a user is a password: `login bob pass x`.
@@ -203,7 +203,11 @@ def _find_before(text: str, label: _Label, end: int) -> Span | None:
     if not match or label.kind != "passwords":
         return None
     value = match["secret"]
-    if not _is_said(value, quoted=False) or not _is_unlike_words(value):
+    is_named = bool(match["use"] or match["named"])
+    if not _is_said(value, quoted=False) or not (
+        _is_unlike_words(value)
+        or (is_named and _has_digit_inside(value) and not _IDENTIFIER.fullmatch(value))
+    ):
         return None
     return Span(*match.span("secret"), "password")
 
@@ -248,7 +252,8 @@ class _Sentence:
         if kind == "keys" and not is_near:
             return False
         if is_joined and is_near and kind != "keys":
-            return not (self.has_particle and is_slug(value))
+            is_plain = is_slug(value) and not _SPECIAL.search(value)
+            return not (self.has_particle and is_plain)
         if self.label.word == "pass" or not _is_unlike_words(value):
             return False
         return is_joined or kind == "passwords"
@@ -284,6 +289,10 @@ def _is_unlike_words(value: str) -> bool:
     if len(value) < STRONG_LENGTH or not has_digit(value):
         return False
     return bool(_SPECIAL.search(value)) or len(_CHANGES.findall(value)) >= 3
+
+
+def _has_digit_inside(value: str) -> bool:
+    return len(_CHANGES.findall(value)) >= 2
 
 
 def space(text: str) -> str:
