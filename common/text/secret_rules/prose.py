@@ -59,6 +59,7 @@ _IDENTIFIER = re.compile(
     r"[0-9a-f]{7,10}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|v?\d+(?:\.\d+)+\S*|[A-Z0-9]+(?:_[A-Z0-9]+)+|[@#]\S*|(?:\w+\+)+\w+|.*[/\\(\[{].*"
 )
+_LONG_HEX = re.compile(r"[0-9a-f]{12,39}")
 MOST_PIECES, STRONG_LENGTH = 10, 8
 # `x is the password`, `use x as the password`: the value stands before the label.
 _EARLIER = re.compile(
@@ -256,7 +257,7 @@ class _Sentence:
             return not (self.has_particle and is_plain)
         if self.label.word == "pass" or not _is_unlike_words(value):
             return False
-        return is_joined or kind == "passwords"
+        return is_joined or kind == "passwords" or _is_long_hex(value)
 
 
 def _trim(value: str) -> str:
@@ -288,7 +289,16 @@ def _is_unlike_words(value: str) -> bool:
         return False
     if len(value) < STRONG_LENGTH or not has_digit(value):
         return False
-    return bool(_SPECIAL.search(value)) or len(_CHANGES.findall(value)) >= 3
+    is_mixed = not (value.islower() or value.isupper())
+    return (
+        (is_mixed and "_" in value)
+        or bool(_SPECIAL.search(value))
+        or len(_CHANGES.findall(value)) >= 3
+    )
+
+
+def _is_long_hex(value: str) -> bool:
+    return bool(_LONG_HEX.fullmatch(value)) and has_letter(value) and has_digit(value)
 
 
 def _has_digit_inside(value: str) -> bool:
