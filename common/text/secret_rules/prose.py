@@ -207,7 +207,7 @@ def _find_before(text: str, label: _Label, end: int) -> Span | None:
     is_named = bool(match["use"] or match["named"])
     if not _is_said(value, quoted=False) or not (
         _is_unlike_words(value)
-        or (is_named and _has_digit_inside(value) and not _IDENTIFIER.fullmatch(value))
+        or (is_named and (_is_mixed(value) or _has_digit_inside(value)))
     ):
         return None
     return Span(*match.span("secret"), "password")
@@ -255,7 +255,8 @@ class _Sentence:
         if is_joined and is_near and kind != "keys":
             is_plain = is_slug(value) and not _SPECIAL.search(value)
             return not (self.has_particle and is_plain)
-        if self.label.word == "pass" or not _is_unlike_words(value):
+        is_mixed = kind == "passwords" and _is_mixed(value)
+        if self.label.word == "pass" or not (is_mixed or _is_unlike_words(value)):
             return False
         return is_joined or kind == "passwords" or _is_long_hex(value)
 
@@ -301,8 +302,15 @@ def _is_long_hex(value: str) -> bool:
     return bool(_LONG_HEX.fullmatch(value)) and has_letter(value) and has_digit(value)
 
 
+def _is_mixed(value: str) -> bool:
+    """Return whether a word has an underscore, a digit, and letters of both cases."""
+    has_cases = not (value.islower() or value.isupper())
+    return has_cases and "_" in value and has_digit(value)
+
+
 def _has_digit_inside(value: str) -> bool:
-    return len(_CHANGES.findall(value)) >= 2
+    is_name = _IDENTIFIER.fullmatch(value)
+    return not is_name and len(_CHANGES.findall(value)) >= 2
 
 
 def space(text: str) -> str:
