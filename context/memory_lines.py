@@ -20,6 +20,15 @@ MAX_PATHS = 3  # changed files that a line names
 MIN_WORDS = 3  # of a sentence that says something; "Works." does not
 OUTCOMES = ("success", "partial", "failure")
 CHANGING = ("modified", "created", "deleted")
+MAX_COMPARED = 600  # characters of a text that is compared with a repair
+# An option, or a name with a dot, a slash or an underscore.
+_FORM = re.compile(r"^--?[A-Za-z]|[A-Za-z][\w-]{0,60}[./_]\w")
+_CODE = re.compile(r"`([^`\n]{1,200})`")
+# What works and what failed, as in `"--group-by" instead of "--by"`.
+_CHANGE = re.compile(
+    r"[\"`]([^\"`\n]{1,200})[\"`] instead of [\"`]([^\"`\n]{1,200})[\"`]"
+    r"|(?<![^\s\"`])([^\s\"`]{1,100}+) instead of ([^\s\"`]{1,100})"
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 
@@ -33,7 +42,12 @@ class EarlierTexts:
         self.texts += filter(None, texts)
 
     def has(self, text: str) -> bool:
-        """Whether each sentence of the text stands in one of the texts, word for word."""
+        """Whether each sentence of the text stands in one of the texts, word for word.
+
+        A text that names the working and the failing words of a repair is said as well.
+        """
+        if any(_names_change(text, whole) for whole in self.texts):
+            return True
         said = [s for s in _SENTENCE_END.split(text) if len(s.split()) >= MIN_WORDS]
         return all(
             any(_is_part(sentence, whole) for whole in self.texts)
@@ -139,6 +153,37 @@ def _events(memory: Memory) -> Iterator[str]:
 
 def _is_part(text: str, whole: str) -> bool:
     return same_text.join_words(text) in same_text.join_words(whole)
+
+
+def _names_change(text: str, whole: str) -> bool:
+    """Whether a text says of the same program that the same words work and fail.
+
+    A text that names something else, such as another program or option, says more.
+    """
+    change = _read_change(whole)
+    if not change or _read_change(text) == change[::-1]:
+        return False
+    worked, failed = change
+    forms = _forms(text)
+    is_same = _forms(f"`{worked}` `{failed}`") <= forms <= set(_split(whole))
+    return is_same
+
+
+def _read_change(text: str) -> tuple[str, ...]:
+    """Return the words that work and those that failed; empty if a text names none."""
+    match = _CHANGE.search(text[:MAX_COMPARED])
+    return tuple(filter(None, match.groups())) if match else ()
+
+
+def _forms(text: str) -> set[str]:
+    """Return the options, names and paths of a text, and the first word of each code."""
+    programs = [code for match in _CODE.findall(text) for code in _split(match)[:1]]
+    return {*filter(_FORM.search, _split(text)), *programs}
+
+
+def _split(text: str) -> list[str]:
+    words = (word.strip("\"'`.,;:()[]").removeprefix("/") for word in text.split())
+    return [word.lower() for word in words if word]
 
 
 def _changed_paths(memory: Memory) -> list[str]:

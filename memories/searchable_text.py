@@ -5,6 +5,7 @@ Both a `Memory` and a `Draft` have the fields.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -30,6 +31,8 @@ class HasTexts(Protocol):
     def outcome(self) -> str: ...
     @property
     def lessons(self) -> str: ...
+    @property
+    def value(self) -> Any: ...
 
 
 # In the order in which a memory is embedded: the first chunk of a long text is its summary.
@@ -62,19 +65,24 @@ def whole_text(memory: HasTexts) -> str:
 def compared_text(memory: HasTexts) -> str:
     """Return the text that decides whether two memories repeat each other.
 
-    The goal is left out: the same text under another goal is the same text. The names of
-    the fields belong to it, except where the content is the only text.
+    It has every field, but the goal: the same text under another goal is the same text. The
+    names of the fields belong to it, except where the content is the only text.
     """
-    fields = [(name, text) for name, text in field_texts(memory) if name != "goal"]
-    if [name for name, _ in fields] == ["content"]:
+    names = (*FIRST_FIELDS, *(name for name in FURTHER_FIELDS[:-1] if name != "goal"))
+    fields = {name: str(getattr(memory, name)) for name in names}
+    fields["steps"] = "\n".join(_strings(memory.steps))
+    if memory.value is not None:
+        fields["value"] = json.dumps(memory.value, sort_keys=True, ensure_ascii=False)
+    texts = [(name, text) for name, text in fields.items() if text]
+    if [name for name, _ in texts] == ["content"]:
         return memory.content
-    return "\n".join(f"{name}: {text}" for name, text in fields)
+    return "\n".join(f"{name}: {text}" for name, text in texts)
 
 
 def similarity_hash(memory: HasTexts) -> str:
     """Hash the compared text; memories with the same hash repeat each other.
 
-    Case, spacing, punctuation and the Unicode form do not count.
+    Case, spacing, the Unicode form and the mark at the end do not count.
     """
     return same_text.hash_text(compared_text(memory))
 

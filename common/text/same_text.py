@@ -2,9 +2,10 @@
 """Decide whether two texts say the same in the same words, in any language.
 
 Texts that say opposite things can have similar vectors, and only a person or a language
-model knows which difference matters. So every word counts, in its order, but for articles
-and politeness of a language that is known here. Punctuation between sentences, line breaks
-and case do not count; numbers, names, marks on letters and what stands in quotes do.
+model knows which difference matters. So every word and every mark counts, in its order. What
+does not count: spaces and line breaks, the Unicode form, case (but of flags and in quotes),
+the bullets of a list, the form of quotes and dashes, a mark at the very end, and articles and
+politeness of a language that is known here.
 """
 
 from __future__ import annotations
@@ -21,18 +22,21 @@ from pathlib import Path
 from common.text.normalise import normalise
 from common.text.visible import drop_invisible
 
-_QUOTE = re.compile(
-    r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“\n]{1,300}“|«[^»\n]{1,300}»"
+_QUOTE = re.compile(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"")
+# A list; `- 5` may be a number, `+ x` a line of a difference, `# x` a comment.
+_BULLET = re.compile(r"^[ \t]*[-*•][ \t]+(?!\d)", re.MULTILINE)
+_SAME_MARKS = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛", "'"),
+        **dict.fromkeys("“”„‟«»「」『』", '"'),
+        **dict.fromkeys("‐‑‒–—", "-"),
+    }
 )
-# Marks that end or part sentences in scripts whose words have no space between them.
-_WIDE_MARK = re.compile("[。、，；：？！「」『』（）【】《》।؟،؛]")
-_BULLET = re.compile(r"^[ \t]*(?:[-*+•–—]|#{1,6})[ \t]+", re.MULTILINE)
 _COUNTS = ("a few", "a little")  # few and little are less than these
-_OPENING = "([{'‘"
-_CLOSING = ")]}'’"
-_END = ".,;:…"
-_LOUD_END = "!?"
-_DASHES = frozenset("-–—")
+_PARTING = ".,;:!?…)。、，；：？！؟،؛।"
+# A mark at the end of a text, behind a word that is no name of a program.
+_LAST_MARK = re.compile(r"(?<=\w)[.!?…。！？؟।]+\Z")
+_LAST_NAME = re.compile(r"[\w)]*[._(`/\\][\w)]+[!?]\Z")
 _JOINT = "\x00"  # stands for a space inside a quote
 # Raised, lowered and circled digits and fractions are numbers of their own: 10² is not 102.
 _OWN_NUMBER = re.compile("([²³¹¼-¾⁰-₉⅐-↏①-⓿❶-➓])")
@@ -70,7 +74,7 @@ _LANGUAGES = _read_languages()
 
 @dataclass(frozen=True)
 class TextWord:
-    """A word as it is compared; `may_be_empty` says that it may be an article.
+    """A word with its marks as it is compared; `may_be_empty` says that it may be an article.
 
     A capital letter inside a sentence makes a name (`plan A`), and an article has a word
     after it (German `schalte die Pumpe ein`).
@@ -80,58 +84,55 @@ class TextWord:
     may_be_empty: bool = False
 
 
-def fold_form(text: str) -> str:
-    """Return a text without invisible characters, in one Unicode form."""
-    if text.isascii():
-        return drop_invisible(text)
-    parts = _OWN_NUMBER.split(drop_invisible(text))
-    parts[::2] = map(normalise, parts[::2])
-    return "".join(parts)
-
-
 def read_words(text: str) -> list[TextWord]:
     """Return the words of a text in their order; quoted words are one word."""
-    plain = fold_form(_BULLET.sub("", _WIDE_MARK.sub(" ", text)))
+    plain = _BULLET.sub("", fold_form(text))
     chunks = _QUOTE.sub(_join_quote, plain).split()
     words: list[TextWord] = []
     starts, is_loud = True, plain.isupper()
     for chunk, following in zip_longest(chunks, chunks[1:], fillvalue=""):
-        word, ends = _strip_marks(chunk, following)
-        if word:
-            is_article = (word.islower() or starts or is_loud) and not ends
-            is_count = f"{word} {following}".lower().startswith(_COUNTS)
-            words.append(TextWord(word.lower(), is_article and not is_count))
-            starts = ends
-    if words:
-        words[-1] = TextWord(words[-1].text)
+        may_start = chunk.islower() or starts or is_loud
+        is_count = f"{chunk} {following}".lower().startswith(_COUNTS)
+        starts = chunk.endswith(tuple(_PARTING))
+        may_be_empty = may_start and not (starts or is_count) and bool(following)
+        words.append(TextWord(_fold_case(chunk), may_be_empty))
     return words
 
 
+def fold_form(text: str) -> str:
+    """Return a text in one form: of Unicode, quotes and dashes, without a mark at its end."""
+    text = drop_invisible(text)
+    if not text.isascii():
+        parts = _OWN_NUMBER.split(text)
+        parts[::2] = map(normalise, parts[::2])
+        text = "".join(parts).translate(_SAME_MARKS)
+    text = text.rstrip()
+    last = text[-200:].split()[-1:]
+    if last and _LAST_NAME.fullmatch(last[0]):
+        return text
+    return _LAST_MARK.sub("", text)
+
+
 def _join_quote(match: re.Match[str]) -> str:
-    return _JOINT + _JOINT.join(match[0][1:-1].split()) + _JOINT
+    return _JOINT.join(match[0].split())
 
 
-def _strip_marks(chunk: str, following: str) -> tuple[str, bool]:
-    """Return a word without the marks around it, and whether a part of a sentence ends."""
-    word = chunk.lstrip(_OPENING).replace("’", "'")
-    bare = word.rstrip(_END + _CLOSING)
-    if not following[:1].islower():  # `save!` inside a sentence is a name
-        bare = bare.rstrip(_LOUD_END + _END + _CLOSING)
-    is_dash = bare in _DASHES and not following[:1].isdigit()  # but `5 - 3`
-    return "" if is_dash or not bare.strip("#") else bare, bare != word
+def _fold_case(word: str) -> str:
+    """Lower a word, unless its case is its meaning: a flag, or a word in quotes."""
+    is_exact = word.startswith("-") or "`" in word or '"' in word
+    return word if is_exact else word.lower()
 
 
 def join_words(text: str) -> str:
     """Return the words of a text in one string, so that a part of it is a substring."""
-    return " ".join(["", *(word.text for word in read_words(text)), ""])
+    words = (word.text.rstrip(_PARTING) for word in read_words(text))
+    return " ".join(["", *words, ""])
 
 
 def hash_text(text: str) -> str:
-    """Hash the words of a text without its free words, so that its copies have one hash."""
-    words = read_words(text)
-    free = _find_language(word.text for word in words).free
-    kept = [w.text for w in words if not (w.may_be_empty and w.text in free)]
-    folded = " ".join(kept or fold_form(text).lower().split())
+    """Hash a text without its case, spacing, Unicode form and the mark at its end."""
+    chunks = _QUOTE.sub(_join_quote, fold_form(text)).split()
+    folded = " ".join(map(_fold_case, chunks))
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -200,7 +201,15 @@ def _find_language(words: Iterable[str]) -> Language:
 
 
 def share_of_words(left: str, right: str) -> float:
-    """Return how many of the words of two texts are in both, from 0 to 1, in any order."""
-    a, b = (Counter(word.text for word in read_words(text)) for text in (left, right))
+    """Return how many of the words of two texts are in both, from 0 to 1.
+
+    Marks beside the words and the order do not count.
+    """
+    a, b = (_bag(text) for text in (left, right))
     total = a.total() + b.total()
     return 2 * (a & b).total() / total if total else 1.0
+
+
+def _bag(text: str) -> Counter[str]:
+    words = (word.text.strip(_PARTING + "-") for word in read_words(text))
+    return Counter(filter(None, words))

@@ -9,10 +9,13 @@ from django.db.models import Exists, OuterRef
 
 from common.text.paths import clean_path
 
-# A key that another current fact has in NFC stays, because one of both would be hidden.
+# Of two current rows of a scope whose keys become one, the later stays as it is, because one of
+# both would be hidden. A few letters are longer in NFC; a name without room stays as well.
 NAMES = """
 UPDATE memories_memory SET tags = ARRAY(
-    SELECT normalize(tag, NFC) FROM unnest(tags) WITH ORDINALITY AS each (tag, place)
+    SELECT CASE WHEN char_length(normalize(tag, NFC)) > 64 THEN tag
+                ELSE normalize(tag, NFC) END
+    FROM unnest(tags) WITH ORDINALITY AS each (tag, place)
     GROUP BY 1 ORDER BY min(place)
 )
 WHERE EXISTS (SELECT FROM unnest(tags) AS tag WHERE tag IS NOT NFC NORMALIZED);
@@ -24,13 +27,21 @@ WHERE name IS NOT NFC NORMALIZED AND EXISTS (
       AND normalize(other.name, NFC) = normalize(tag.name, NFC)
       AND (other.name IS NFC NORMALIZED OR other.id < tag.id)
 );
-UPDATE memories_tag SET name = normalize(name, NFC) WHERE name IS NOT NFC NORMALIZED;
+UPDATE memories_tag SET name = normalize(name, NFC)
+WHERE name IS NOT NFC NORMALIZED AND char_length(normalize(name, NFC)) <= 64;
 
 UPDATE memories_memory AS memory SET key = normalize(key, NFC)
-WHERE key IS NOT NFC NORMALIZED AND NOT EXISTS (
-    SELECT FROM memories_memory AS other
-    WHERE other.project_id = memory.project_id AND other.id <> memory.id
-      AND normalize(other.key, NFC) = normalize(memory.key, NFC)
+WHERE key IS NOT NFC NORMALIZED AND char_length(normalize(key, NFC)) <= 255 AND NOT (
+    superseded_by_id IS NULL AND deleted_at IS NULL AND archived_at IS NULL
+    AND NOT is_duplicate AND EXISTS (
+        SELECT FROM memories_memory AS other
+        WHERE other.project_id = memory.project_id AND other.id <> memory.id
+          AND other.scope_hash = memory.scope_hash
+          AND other.superseded_by_id IS NULL AND other.deleted_at IS NULL
+          AND other.archived_at IS NULL AND NOT other.is_duplicate
+          AND normalize(other.key, NFC) = normalize(memory.key, NFC)
+          AND (other.key IS NFC NORMALIZED OR other.id < memory.id)
+    )
 );
 """
 

@@ -5,6 +5,7 @@ Agent, source, confidence and provenance of both rows stay as they were written.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from common.caller import Caller
@@ -12,6 +13,8 @@ from memories.models import Memory, MemoryChange
 from memories.store import history, search_columns, vectors
 from memories.store.drafts import MAX_PART
 from projects import search_language
+
+MAX_TAGS, MAX_METADATA = 100, 64 * 1024  # of an original; more stays with the duplicate
 
 
 def keep_additions(original: Memory, copy: Memory, caller: Caller) -> str:
@@ -56,12 +59,13 @@ def _find_additions(original: Memory, copy: Memory) -> dict[str, Any]:
     tags = list(dict.fromkeys([*original.tags, *copy.tags]))
     metadata = {**copy.metadata, **original.metadata}
     added: dict[str, Any] = {}
-    goals = "\n".join(filter(None, [original.goal, copy.goal]))
-    if copy.goal not in original.goal and len(goals) <= MAX_PART:
-        added["goal"] = goals
-    if tags != list(original.tags):
+    goals = [*original.goal.splitlines(), *copy.goal.splitlines()]
+    goal = "\n".join(dict.fromkeys(goals))
+    if goal != original.goal and len(goal) <= MAX_PART:
+        added["goal"] = goal
+    if tags != list(original.tags) and len(tags) <= MAX_TAGS:
         added["tags"] = tags
-    if metadata != original.metadata:
+    if metadata != original.metadata and len(json.dumps(metadata)) <= MAX_METADATA:
         added["metadata"] = metadata
     if original.expires_at and _lasts_longer(copy, original):
         added["expires_at"] = copy.expires_at

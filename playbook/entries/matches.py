@@ -40,6 +40,7 @@ class Match:
 
     verdict: Literal["new", "same", "near"]
     neighbour: Neighbour | None = None
+    names_others: bool = False  # each text names something that the other one lacks
 
 
 NO_MATCH = Match("new")
@@ -106,7 +107,7 @@ def compare(
     cases = {_fold(condition), _fold(entry.condition)} - {""}
     if are_about_others and (not is_close or len(cases) > 1):
         return NO_MATCH
-    return Match("near", near)
+    return Match("near", near, are_about_others)
 
 
 def _compare_answers(condition: str, action: str, near: Neighbour) -> Match:

@@ -258,7 +258,8 @@ def _duplicate(item: PreparedProposal) -> GateResult:
     if near and verdict == "same":
         gate = text_gates.check_duplicate(near.similarity)
         return replace(gate, message=f"{near.entry.label} already says it.")
-    if near:
+    is_of_person = item.proposal.is_by_person and not item.proposal.origin
+    if near and not (item.match.names_others and is_of_person):
         gate = text_gates.check_duplicate(near.similarity)
         message = (
             f'{near.entry.label} is near: "{texts.clip(near.entry.content, 200)}". The two '

@@ -77,7 +77,11 @@ def _confirmation(
         return None
     waiting = witnesses.find_waiting(project, item.original, caller)
     applied = replace(decision, status=Status.APPLIED)
-    if waiting is None or _hold_retired(project, item, applied) != applied:
+    is_held = any(
+        hold(project, item, applied) != applied
+        for hold in (_hold_retired, _hold_near_rejected)
+    )
+    if waiting is None or is_held:
         return None
     note = f"It confirms delta {waiting.pk}, which shows the same repair."
     return Decision(
@@ -164,8 +168,8 @@ def _hold_near_rejected(
     """Let a lesson wait that is near a rejected one: it may say the same, or the opposite."""
     if decision.status != Status.APPLIED:
         return decision
-    near = _near_deltas(_lessons_of_readers(project, item), item)
-    first = next((delta for delta in near if delta.status == Status.REJECTED), None)
+    rows = _lessons_of_readers(project, item).filter(REFUSED_BY_PERSON)
+    first = next(iter(_near_deltas(rows, item)), None)
     if first is None:
         return decision
     note = f"A person rejected a lesson that is near, as delta {first.pk}."

@@ -7,7 +7,9 @@ NORMALISE = """
 UPDATE projects_project AS project SET name = normalize(name, NFC)
 WHERE name IS NOT NFC NORMALIZED AND NOT EXISTS (
     SELECT FROM projects_project AS other
-    WHERE other.name = normalize(project.name, NFC)
+    WHERE other.id <> project.id
+      AND normalize(other.name, NFC) = normalize(project.name, NFC)
+      AND (other.name IS NFC NORMALIZED OR other.id < project.id)
 );
 """
 

@@ -18,7 +18,6 @@ NAMES = {
     "admin:memories_memory_history",
     "console:inbox pending",
     "console:inbox_card",
-    "console:inbox_conflict",
     "console:session context",
     "console:files inside",
     "console:search hits",

@@ -34,7 +34,7 @@ def start(walk):
 
 def home(walk):
     walk.go("admin:index")
-    walk.sees("Waiting changes", "Open conflicts", "Memories stored")
+    walk.sees("Waiting changes", "Memories stored")
 
 
 def review(walk):

@@ -258,7 +258,7 @@ class TestAnEmbedderThatDies:
         self, bob_api, task, run_jobs
     ):
         first = send_task(bob_api, task).json()["memory_id"]
-        almost = task | {"result": "The option is renamed and the tests pass now"}
+        almost = task | {"result": "The option is renamed and tests pass"}
         with fake.outage():
             second = bob_api.post(URL, almost).json()["memory_id"]
         Memory.objects.filter(pk=second).update(is_compared=False)

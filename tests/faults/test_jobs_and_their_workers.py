@@ -392,7 +392,7 @@ class TestALongJob:
 class TestADeduplication:
     TEXTS = (
         "The harbour crane is oiled every Monday morning before nine by two people",
-        "The harbour crane is oiled every Monday morning before nine by two people.",
+        "Harbour crane is oiled every Monday morning before nine by two people",
         "Quite another thing is said here and nowhere else",
     )
 

@@ -229,7 +229,7 @@ class TestLongDuplicates:
         "change",
         [
             lambda text: text.replace(" ", "\n", 40),
-            lambda text: text.replace("## Overview", "# Overview"),
+            lambda text: text.replace("the turbine", "turbine"),
         ],
     )
     def test_the_same_in_another_form_is_a_duplicate(self, embedded, change):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -56,11 +57,16 @@ _AMOUNT = re.compile(r"\d+(?:[.,:/-]\d*)+[^\W\d_]{0,3}")
 _CHANGES = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
 # What names a thing of a machine: a hash, a UUID, an address, a version, a constant.
 _IDENTIFIER = re.compile(
-    r"[0-9a-f]{7,10}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"[0-9a-f]{7,40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|v?\d+(?:\.\d+)+\S*|[A-Z0-9]+(?:_[A-Z0-9]+)+|[@#]\S*|(?:\w+\+)+\w+|.*[/\\(\[{].*"
+)
+# The public beginning of a key of this service, an algorithm, an amount, a platform.
+_NAME = re.compile(
+    r"am_[\w-]{8}|(?:[A-Z]{2,}-)+[A-Z]*\d+(?:-\d+)?|\d+[a-z]{1,4}|x86_64"
 )
 _LONG_HEX = re.compile(r"[0-9a-f]{12,39}")
 MOST_PIECES, STRONG_LENGTH = 10, 8
+MAX_LABELS = 2_000  # of one text
 # `x is the password`, `use x as the password`: the value stands before the label.
 _EARLIER = re.compile(
     rf"(?<!{_CHARACTER})(?P<secret>{_CHARACTER}{{8,64}})[{_QUOTES}]?(?:\s(?:is|ist|est|es|è|é|är|er|jest|je|to|(?P<use>as|als|comme|como|come|som|jako|olarak|как|як|בתור))\s|\s?(?:[是为がは]|(?P<named>という)))(?:[^\s.;:,]{{1,20}}\s?){{0,3}}\Z"
@@ -82,7 +88,8 @@ _LOGIN_HINTS = re.compile(r"credential|creds|log ?in|sign|zugangsdaten|account")
 
 def find_secrets(text: str, lowered: str) -> Iterator[Span]:
     """Find the passwords in prose."""
-    for label, start, end in _find_labels(lowered):
+    labels = islice(_find_labels(lowered), MAX_LABELS)
+    for label, start, end in labels:
         if span := _find_after(text, label, start, end) or _find_before(
             text, label, start
         ):
@@ -255,10 +262,12 @@ class _Sentence:
         if is_joined and is_near and kind != "keys":
             is_plain = is_slug(value) and not _SPECIAL.search(value)
             return not (self.has_particle and is_plain)
+        if kind == "tokens" and _is_long_hex(value):
+            return True
         is_mixed = kind == "passwords" and _is_mixed(value)
         if self.label.word == "pass" or not (is_mixed or _is_unlike_words(value)):
             return False
-        return is_joined or kind == "passwords" or _is_long_hex(value)
+        return is_joined or kind == "passwords"
 
 
 def _trim(value: str) -> str:
@@ -271,7 +280,12 @@ def _is_said(value: str, quoted: bool) -> bool:
     is_letters = value.isalpha() and is_random(value)
     if not is_letters and not values.is_secret(value, "password", "bare"):
         return False
-    if values.is_technical(value) or value[0] in "{([<" or "${" in value:
+    if (
+        values.is_technical(value)
+        or _NAME.fullmatch(value)
+        or value[0] in "{([<"
+        or "${" in value
+    ):
         return False
     if "](" in value or _AMOUNT.fullmatch(value):
         return False

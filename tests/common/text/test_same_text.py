@@ -20,7 +20,7 @@ SAME = [
     ("Bitte die Tests vor dem Push ausführen.", "Die Tests vor dem Push ausführen"),
     ("Clear the cache with a job.", "CLEAR CACHE WITH JOB"),
     ("缓存已启用。", "缓存已启用"),
-    ("Use x — not y.", "Use x, not y"),
+    ("Use x — not y.", "Use x - not y"),
     ("The office is closed on holidays", "The oﬃce is closed on holi\u00addays"),
 ]
 OTHER = [
@@ -40,6 +40,15 @@ OTHER = [
     ("Edit .env", "Edit env"),
     ("x == 1", "x != 1"),
     ("Call save! in the job", "Call save in the job"),
+    ("Call user.save!", "Call user.save"),
+    ("# DEBUG=1", "DEBUG=1"),
+    ("- retries: 3", "+ retries: 3"),
+    ("- 5 ms", "5 ms"),
+    ("Run `git branch -d x`", "Run `git branch -D x`"),
+    ("Run tar -c x", "Run tar -C x"),
+    ("No, deploy on Friday", "No deploy on Friday"),
+    ("Do not deploy: tests", "Do not. Deploy tests"),
+    ("git add .", "git add"),
     ("Use `the` here", "Use here"),
     ("año nuevo", "ano nuevo"),
     ("Le chat est sur une table", "Le chat est sur la table"),
@@ -62,20 +71,11 @@ def test_every_word_counts_in_its_order(one, other):
     assert same_text.hash_text(one) != same_text.hash_text(other)
 
 
-def test_marks_and_free_words_have_no_part_in_the_hash():
-    for one, other in SAME:
-        is_german = "Nutzer" in one  # whose articles have a gender and a number
-        is_equal = same_text.hash_text(one) == same_text.hash_text(other)
-        assert is_equal != is_german
+def test_the_hash_leaves_out_case_spaces_and_the_mark_at_the_end():
+    assert same_text.hash_text("Retry it.") == same_text.hash_text("retry  it!")
+    assert same_text.hash_text("Retry. It") != same_text.hash_text("Retry it")
+    assert same_text.hash_text("Use `-d`") != same_text.hash_text("Use `-D`")
     assert same_text.hash_text("?!") != same_text.hash_text("!!")
-
-
-def test_the_difference_names_the_words_of_each_side():
-    assert find_difference("The cache is on", "The cache is off") == "words: on / off"
-    assert (
-        find_difference("a b", "b a") == "order: the same words stand in another order"
-    )
-    assert find_difference('say "no way"', "say") == "words: no way / nothing"
 
 
 @given(st.text())

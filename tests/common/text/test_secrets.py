@@ -184,3 +184,8 @@ class TestMaskingTwice:
         masked = secrets.mask(",".join(token for _, token in TOKENS))
 
         assert LETTERS[:20] not in masked.text
+
+
+@given(st.text(string.ascii_letters + string.digits + "-_", min_size=8, max_size=8))
+def test_the_public_beginning_of_our_own_keys_is_no_secret(prefix):
+    assert secrets.mask(f"key:am_{prefix}").text == f"key:am_{prefix}"

@@ -91,7 +91,7 @@ class TestAnInstallationWithAnotherModel:
     ):
         text = "The nightly run of the ledger ended"
         write.store(project, Draft(f"{text}.", memory_type="learning"), alice)
-        other = Draft(f"{text}: the bank had sent money.", memory_type="learning")
+        other = Draft("Nightly run of the ledger ended.", memory_type="learning")
 
         early = write.store(project, other, alice)
         run_jobs()

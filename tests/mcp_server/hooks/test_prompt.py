@@ -11,6 +11,7 @@ from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.models import Push
 from memories.store import write
 from memories.store.drafts import Draft
+from playbook.proposals import person_edits
 from tests.mcp_server.hooks.conftest import started, text_of
 
 pytestmark = pytest.mark.django_db
@@ -19,12 +20,11 @@ PROMPT = "Retry the invoice export when the gateway answers busy"
 
 
 @pytest.fixture
-def rule(alice_api, project):
+def rule(alice, project):
     def rule(content=RULE):
-        body = {"project_id": str(project.pk), "category": "patterns"}
-        body["content"] = content
-        answer = alice_api.post("/api/v1/playbook/entries", body)
-        assert answer.status_code == 201, answer.content
+        changes = {"content": content, "category": "patterns"}
+        wanted = person_edits.addition(changes, alice, reason="")
+        assert person_edits.submit_edit(project, wanted, alice).entry
 
     return rule
 

@@ -121,7 +121,7 @@ class TestEmbedding:
     def test_the_queries_do_not_grow_with_it(self, write, run_jobs):
         counts = []
         for size in (25, 75):
-            write(lines(size, f"list of {size}"))
+            write([{"content": f"a{n}{size} b{n} c{n} d{n} e{n}"} for n in range(size)])
             with CaptureQueriesContext(connection) as queries:
                 run_jobs()
             counts.append(len(queries))

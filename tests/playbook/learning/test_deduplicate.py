@@ -12,7 +12,7 @@ from playbook.proposals import person_edits
 from playbook.review import decide
 
 RULE = "Always run the database migrations before the test suite starts."
-SAME = "Always run database migrations, before the test suite starts"
+SAME = "Always run database migrations before the test suite starts"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from playbook.proposals import person_edits, submission
 from playbook.review import decide, revert
 
 LESSON = "Always run the database migrations before the test suite starts."
-AGAIN = "Always run database migrations, before the test suite starts"
+AGAIN = "Always run database migrations before the test suite starts"
 
 
 @pytest.fixture
