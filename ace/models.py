@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef
 from django.utils.functional import cached_property
 
 from ace.rules import task as tasks
@@ -13,7 +13,7 @@ from common.caller import Caller
 from common.ids import uuid7
 from common.text.quote import visible_line
 from memories.models import Memory
-from memories.queries import DEFAULT_SENSITIVITIES, SHARED_SCOPES
+from memories.queries import DEFAULT_SENSITIVITIES, shared_rows
 from memories.scopes import Scope
 from playbook.queries import M, MemoryScopedQuerySet
 from projects.models import Project
@@ -22,7 +22,9 @@ from projects.models import Project
 class RunQuerySet(MemoryScopedQuerySet[M]):
     memory: ClassVar = "memory"
 
-    def in_reach(self, caller: Caller, scope: Scope | None = None) -> Self:
+    def in_reach(
+        self, project: Project, caller: Caller, scope: Scope | None = None
+    ) -> Self:
         """Select what a read covers: the shared scopes, the caller's own, and `scope`.
 
         What cannot be read by id and what is sensitive is left out.
@@ -30,13 +32,12 @@ class RunQuerySet(MemoryScopedQuerySet[M]):
         extra = [scope] if scope else []
         if caller.user_id:
             extra.append(Scope("user", caller.user_id))
-        shared = Q(**{f"{self.memory}__scope_kind__in": SHARED_SCOPES})
-        hashes = [each.hash for each in extra]
-        own = Q(**{f"{self.memory}__scope_hash__in": hashes})
         readable = Memory.objects.readable().filter(
             pk=OuterRef(f"{self.memory}_id"), sensitivity__in=DEFAULT_SENSITIVITIES
         )
-        return self.visible_to(caller).filter(shared | own, Q(Exists(readable)))
+        reached = shared_rows(project, *extra, memory=self.memory)
+        rows = self.visible_to(caller).filter(reached, project=project)
+        return rows.filter(Exists(readable))
 
 
 class FindingOfRunQuerySet(RunQuerySet[M]):

@@ -17,6 +17,7 @@ from inference.embedding.vector import StoredVector, Vector
 from memories import searchable_text
 from memories.queries import (
     CURRENT_COLUMNS,
+    IN_NAMED_WORKSPACE,
     OWNER,
     FileQuerySet,
     FindingQuerySet,
@@ -275,6 +276,12 @@ class Memory(models.Model):
                 "kind",
                 condition=models.Q(**CURRENT_COLUMNS),
                 name="memory_live",
+            ),
+            # This index serves to say that a read without a scope leaves workspaces out.
+            models.Index(
+                fields=["project"],
+                condition=IN_NAMED_WORKSPACE & models.Q(**CURRENT_COLUMNS),
+                name="memory_named_workspace",
             ),
             # This index serves searches of facts or episodes, which are few of all memories.
             models.Index(

@@ -34,8 +34,6 @@ CURRENT_COLUMNS: dict[str, Any] = {
     "archived_at__isnull": True,
     "deleted_at__isnull": True,
 }
-# The scopes that a read without a scope covers (docs/api.md, "Search").
-SHARED_SCOPES = ("workspace", "org")
 # The scopes of one user. A key that is bound to another user cannot read these scopes.
 PRIVATE_SCOPES = ("user", "session")
 DEFAULT_SENSITIVITIES = ("public", "private")
@@ -52,24 +50,61 @@ OWNER = Case(
 # of an agent.
 OF_NO_AGENT = Q(agent_id__in=["", SYSTEM.name]) | Q(agent_id__regex="^(key|user):")
 
-IS_SHARED = """
-SELECT EXISTS (
-    SELECT FROM memories_memory
-    WHERE scope_kind = 'org' AND organization_id = %s AND scope_key = %s
-        AND project_id <> %s AND NOT is_duplicate AND superseded_by_id IS NULL
-        AND archived_at IS NULL AND deleted_at IS NULL
+# The rows of a workspace that has a name of its own.
+IN_NAMED_WORKSPACE = Q(scope_kind="workspace") & ~Q(
+    scope_key=Cast("project_id", models.CharField())
 )
+SURROUNDINGS = """
+SELECT ARRAY[
+    EXISTS (
+        SELECT FROM memories_memory
+        WHERE scope_kind = 'org' AND organization_id = %s AND scope_key = %s
+            AND project_id <> %s AND NOT is_duplicate AND superseded_by_id IS NULL
+            AND archived_at IS NULL AND deleted_at IS NULL
+    ),
+    EXISTS (
+        SELECT FROM memories_memory
+        WHERE project_id = %s AND scope_kind = 'workspace'
+            AND scope_key <> project_id::varchar AND NOT is_duplicate
+            AND superseded_by_id IS NULL AND archived_at IS NULL AND deleted_at IS NULL
+    )
+]
 """
+# What a read without a scope says if the project has named workspaces.
+UNSCOPED_NOTE = (
+    "scope: this is the project's own workspace and what the organization shares; name a "
+    "workspace in `scope` to read it"
+)
 
 
-def is_shared_with(project: Project) -> tuple[str, list[Any]]:
-    """Return SQL that tells whether another project shares current org rows with this one.
+def find_surroundings(project: Project) -> tuple[str, list[Any]]:
+    """Return SQL that selects two truth values.
 
-    The SQL is plain, because every search runs it, and building a queryset takes longer
-    than running the query.
+    They say whether another project shares current org rows with this one, and whether
+    this one has current rows in named workspaces. The SQL is plain, because every search
+    runs it, and building a queryset takes longer than running the query.
     """
     organization = project.organization_id
-    return IS_SHARED, [organization, str(organization), project.pk]
+    return SURROUNDINGS, [organization, str(organization), project.pk, project.pk]
+
+
+def read_surroundings(project: Project, using: str) -> tuple[bool, bool]:
+    """Return the two truth values of `find_surroundings`."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(*find_surroundings(project))
+        ((is_shared, has_named),) = cursor.fetchone()
+    return is_shared, has_named
+
+
+def shared_rows(project: Project, *more: Scope, memory: str = "") -> Q:
+    """Select what every read of a project covers: what all of its callers share.
+
+    These are its own workspace and its org rows, and the scopes `more`. A workspace with a
+    name is read by its name only. `memory` is the field of a row that refers to a memory.
+    """
+    place = f"{memory}__" if memory else ""
+    hashes = [Scope("workspace", str(project.pk)).hash, *(each.hash for each in more)]
+    return Q(**{f"{place}scope_hash__in": hashes}) | Q(**{f"{place}scope_kind": "org"})
 
 
 # SQL that tells whether a current memory has this text. The SQL is plain, because every
@@ -178,25 +213,22 @@ class MemoryQuerySet(models.QuerySet[Any]):
     ) -> Self:
         """Return the rows that a read of a project covers, with or without a scope.
 
-        A read without a scope covers the workspace and org rows of the project. It also
-        covers org rows of other projects of the organization, if the key of the rows is the
-        organization itself. Pass `shared` if the answer of `is_shared_with` is already
-        known. The scopes `extra` of the project are covered too by a read without a scope.
+        A read without a scope covers `shared_rows`, with the scopes `extra`, and the org
+        rows of the organization's other projects, as a read of the scope `org` does. Pass
+        `shared` if it is already known whether there are any.
         """
+        if scope is not None and scope.kind == "org":
+            rows = self.in_scope(scope)
+            return rows.filter(organization_id=project.organization_id)
         if scope is not None:
             return self.filter(project=project).in_scope(scope)
-        own = Q(project=project, scope_kind__in=SHARED_SCOPES)
-        if extra:
-            hashes = [each.hash for each in extra]
-            own |= Q(project=project, scope_hash__in=hashes)
+        own = Q(project=project) & shared_rows(project, *extra)
         if shared is None:
-            with connections[self.db].cursor() as cursor:
-                cursor.execute(*is_shared_with(project))
-                (shared,) = cursor.fetchone()
-        return self.filter(own | self._shared_rows(project) if shared else own)
+            shared, _ = read_surroundings(project, self.db)
+        return self.filter(own | self._rows_of_others(project) if shared else own)
 
     @staticmethod
-    def _shared_rows(project: Project) -> Q:
+    def _rows_of_others(project: Project) -> Q:
         return Q(
             scope_kind="org",
             organization_id=project.organization_id,

@@ -82,6 +82,8 @@ def resolve(value: Mapping[str, Any] | None, project: Project, caller: Caller) -
         return Scope("workspace", str(project.pk))
     kind = value["kind"]
     key = str(value.get(KEY_FIELDS[kind]) or _default_key(kind, project, caller))
+    if kind == "org":
+        return Scope(kind, _organization_key(key, project))
     if kind == "user" and caller.user_id and key != caller.user_id:
         raise errors.NotFound("There is no such user scope.")
     if kind == "session":
@@ -137,6 +139,22 @@ def _default_key(kind: str, project: Project, caller: Caller) -> str:
         f"A scope of kind {kind} needs {KEY_FIELDS[kind]}.",
         errors={"scope": [f"{KEY_FIELDS[kind]} is required for kind {kind}."]},
     )
+
+
+def _organization_key(name: str, project: Project) -> str:
+    """Return the id of the project's organization, which `name` names by id, slug or name."""
+    key = str(project.organization_id)
+    if name == key:
+        return key
+    organization = project.organization
+    if name.strip().casefold() in (organization.slug, organization.name.casefold()):
+        return key
+    message = (
+        f"The project {project.name} belongs to the organization {organization.slug}: send "
+        f"org_id {organization.slug}, or leave org_id out. For a name of your own, use a "
+        "workspace or an object."
+    )
+    raise errors.Invalid(message, errors={"scope": [message]})
 
 
 def redact_scope(scope: Scope) -> Scope:

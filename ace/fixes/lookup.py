@@ -146,9 +146,8 @@ def _rows_by_signature(
 ) -> dict[str, list[ObservedRepair]]:
     machine = record.machine_of(call.cwd, caller)
     rows = (
-        ObservedRepair.objects.in_reach(caller, scope)
+        ObservedRepair.objects.in_reach(project, caller, scope)
         .filter(
-            project=project,
             signature__in=[each.digest for each in signatures],
             machine__in=["", machine],
         )

@@ -91,8 +91,7 @@ def count(
 ) -> list[FileUse]:
     """Return the use of each file by the newest tasks that the caller may see."""
     runs = (
-        AceRun.objects.in_reach(caller, scope)
-        .filter(project=project)
+        AceRun.objects.in_reach(project, caller, scope)
         .order_by("-pk")
         .values_list("pk", flat=True)[:MAX_TASKS]
     )
@@ -119,8 +118,8 @@ def earlier_requests(
     """Return what the session asked for before, the newest first."""
     if not session:
         return []
-    runs = AceRun.objects.in_reach(caller, scope).filter(
-        project=project, files__session=session, files__project=project
+    runs = AceRun.objects.in_reach(project, caller, scope).filter(
+        files__session=session, files__project=project
     )
     newest = runs.order_by("-pk").values_list("pk", "request__goal").distinct()
     return [str(goal or "") for _, goal in newest[:MAX_PROMPTS]]

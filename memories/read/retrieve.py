@@ -29,7 +29,8 @@ def readable_rows(
 
     `shared` and `extra` have the same meaning as in `in_reach`.
     """
-    is_one_project = scope is not None or shared is False
+    is_own_scope = scope is not None and scope.kind != "org"
+    is_one_project = is_own_scope or shared is False
     visible = Memory.objects.visible_to(caller, project if is_one_project else None)
     reached = visible.in_reach(project, scope, shared, extra)
     rows: MemoryQuerySet = reached.filter_by(filters)

@@ -10,7 +10,12 @@ from typing import Any, Literal
 from common.caller import Caller, Role
 from inference.embedding.vector import Vector
 from memories.models import Memory
-from memories.queries import Filters, MemoryQuerySet, is_shared_with
+from memories.queries import (
+    UNSCOPED_NOTE,
+    Filters,
+    MemoryQuerySet,
+    find_surroundings,
+)
 from memories.read import explain, extracts, hydrate
 from memories.read.narrow import is_narrow
 from memories.read.retrieve import readable_rows
@@ -83,9 +88,14 @@ def find(
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
     ranking_request = _build_request(project, request, min_hits=request.limit)
-    extra = None if request.scope else is_shared_with(project)
+    reads_organization = request.scope is None or request.scope.kind == "org"
+    extra = find_surroundings(project) if reads_organization else None
     pending = row_search.begin(ranking_request, Memory.objects.db, extra, vector)
-    shared = bool(pending.extra)
+    shared, has_named = pending.extra or (False, False)
+    scopes = [each for each in (request.scope, *request.extra_scopes) if each]
+    names_workspace = any(each.kind == "workspace" for each in scopes)
+    is_note_due = has_named and request.scope is None and not names_workspace
+    scope_notes = (UNSCOPED_NOTE,) if is_note_due else ()
     # The rows that other projects share are not counted.
     narrow = not shared and is_narrow(project, request.filters)
     ranking_request = replace(ranking_request, is_narrow=narrow)
@@ -128,7 +138,7 @@ def find(
         hits=hits,
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
-        notes=(*ranked.notes, *_cutoff_notes(len(left_out), len(best))),
+        notes=(*ranked.notes, *_cutoff_notes(len(left_out), len(best)), *scope_notes),
         explanation=explanation,
     )
 

@@ -37,18 +37,19 @@ SCOPE_FIELDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "object": (["object_type", "object_id"], []),
 }
 SCOPE_TEXTS = {
-    "workspace": "Everybody in the project. `workspace_id` is the project's id.",
+    "workspace": "Everybody in the project. Without `workspace_id`, the project's own "
+    "workspace; with another, a workspace that only reads with this name show.",
     "user": "One user. Only a key that is bound to a user may leave `user_id` out.",
     "session": "One session, of one user if `user_id` is given.",
-    "org": "Everybody in the organization. `org_id` is the organization's id.",
+    "org": "Everybody in the organization. `org_id` may be left out.",
     "object": "A thing of your own, such as a ticket.",
 }
 
 KEY_TEXTS = {
-    "workspace_id": "The id of the project.",
+    "workspace_id": "The id of the project, or your name of a workspace.",
     "user_id": "Your name of the user. It is kept as it is sent.",
     "session_id": "Your name of the session. It is kept as it is sent.",
-    "org_id": "The id of the organization.",
+    "org_id": "The id, the slug or the name of the organization.",
     "object_type": "Your name of the kind of thing, such as `ticket`.",
     "object_id": "Your name of the thing.",
 }

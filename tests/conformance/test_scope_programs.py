@@ -19,6 +19,7 @@ from common.caller import SYSTEM
 from memories.lifecycle import expire
 from memories.lifecycle.promote import BROADER_SCOPES
 from memories.models import Memory
+from tests.conformance.conftest import ORGANIZATION
 from tests.conformance.interfaces import InProcess, Refused, Rest
 from tests.conformance.scope_model import (
     BROADER,
@@ -40,7 +41,7 @@ SCOPES = [
     {"kind": "user", "user_id": "u1"},
     {"kind": "user", "user_id": " u1"},
     {"kind": "workspace", "workspace_id": "w1"},
-    {"kind": "org", "org_id": "o1 "},
+    {"kind": "org", "org_id": ORGANIZATION},
     {"kind": "object", "object_type": "ticket", "object_id": "42"},
     {"kind": "object", "object_type": "ticket ", "object_id": "42"},
 ]

@@ -7,7 +7,7 @@ import pytest
 from common.caller import SYSTEM, Role
 from memories.models import Memory
 from memories.scopes import KEY_FIELDS
-from projects.models import Project
+from projects.models import Organization, Project
 from tests.isolation.world import API, posted
 
 pytestmark = pytest.mark.django_db
@@ -61,13 +61,49 @@ class TestScopes:
     ):
         memory = stored(scope)
 
-        if scope["kind"] != "workspace":
-            assert memory not in seen(alice_api, project)
+        assert memory not in seen(alice_api, project)
         assert memory in seen(alice_api, project, scope=scope)
 
     @pytest.mark.parametrize("kind", ["workspace", "org"])
     def test_the_shared_kinds_are_read(self, alice_api, project, stored, kind):
         assert stored({"kind": kind}) in seen(alice_api, project)
+
+    def test_a_read_without_scope_says_that_workspaces_have_names(
+        self, alice_api, project, stored
+    ):
+        named = {"project_id": str(project.pk), "query": "harbour crane"}
+        stored()
+        assert posted(alice_api, "search", named)["notes"] == []
+        stored({"kind": "workspace", "workspace_id": "elsewhere"})
+
+        [note] = posted(alice_api, "search", named)["notes"]
+        assert "name a workspace in `scope`" in note
+
+    def test_no_door_shows_a_task_of_another_workspace(self, alice_api, project):
+        first, second = (
+            {"kind": "workspace", "workspace_id": name} for name in ("one", "two")
+        )
+        goal = "Oil the harbour crane"
+        task = {"goal": goal, "result": "It is oiled.", "agent_id": "coder"}
+        edit = {"tool": "Edit", "arguments": {"file_path": "crane.py"}, "result": "ok"}
+        task |= {"project_id": str(project.pk), "tool_usage": [edit], "feedback": ""}
+        posted(alice_api, "complete-task", task | {"scope": first})
+        doors = {
+            "search": {"query": goal},
+            "context/digest": {"query": goal, "agents": "all"},
+            "context/task": {"task_description": goal},
+            "context/invocation": {"question": goal},
+            "episodes/retrieve": {"query": goal},
+        }
+
+        for path, body in doors.items():
+            for scope in ({}, {"scope": second}):
+                if scope and path in ("context/invocation", "episodes/retrieve"):
+                    continue  # they name no scope
+                sent = {"project_id": str(project.pk), **body, **scope}
+                shown = str(alice_api.post(f"{API}/{path}", sent).json())
+                assert "It is oiled." not in shown, (path, scope)
+                assert "crane.py" not in shown, (path, scope)
 
     def test_a_user_and_a_session_by_query_string(self, alice_api, project, stored):
         scope = {"kind": "session", "session_id": "s", "user_id": "u1"}
@@ -155,7 +191,6 @@ class TestOrganization:
         "scope",
         [
             None,
-            {"kind": "org", "org_id": "another"},
             {"kind": "user", "user_id": "u1"},
             {"kind": "object", "object_type": "ticket", "object_id": "7"},
         ],
@@ -170,6 +205,33 @@ class TestOrganization:
         assert seen(both, sister) == set()
         if scope:
             assert seen(both, sister, scope=scope) == set()
+
+    def test_its_id_its_slug_and_its_name_are_one_scope(
+        self, client_of, project, sister, stored
+    ):
+        Organization.objects.update(name="Acme Corp")
+        organization = project.organization
+        both = client_of(project, sister, role=Role.VIEWER)
+
+        for number, key in enumerate((organization.pk, "acme", "ACME", "Acme Corp")):
+            scope = {"kind": "org", "org_id": str(key)}
+            memory = stored(scope, content=f"{TEXT}, note {number} of four")
+            assert memory in seen(both, sister, scope=scope)
+
+    def test_another_name_is_refused_with_the_right_one(self, alice_api, project):
+        scope = {"kind": "org", "org_id": "another"}
+        body = {"project_id": str(project.pk), "scope": scope}
+        paths = {
+            "memories": {"content": TEXT, "memory_type": "learning"},
+            "search": {"query": TEXT},
+            "context/digest": {},
+            "context/task": {"task_description": TEXT},
+            "memories/delete-by-scope": {},
+        }
+        for path, more in paths.items():
+            answer = alice_api.post(f"{API}/{path}", body | more)
+            assert answer.status_code == 400, path
+            assert "send org_id acme" in str(answer.json()["errors"]), path
 
     def test_a_sensitive_one_is_not_shared_unnamed(
         self, client_of, project, sister, stored

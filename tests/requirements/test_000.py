@@ -20,9 +20,6 @@ FIRST = {"kind": "workspace", "workspace_id": "tenant-1"}
 SECOND = {"kind": "workspace", "workspace_id": "tenant-2"}
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 43: no door mixes workspaces"
-)
 def test_a_read_in_one_workspace_shows_no_row_of_another(api, remember):
     remember(FACT, scope=FIRST)
 
@@ -33,25 +30,18 @@ def test_a_read_in_one_workspace_shows_no_row_of_another(api, remember):
     assert FACT not in task["text"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="issue 43: the organization's name counts",
-)
 def test_a_memory_of_the_organization_is_read_in_its_other_projects(
     remember, project, client_of
 ):
     other = Project.objects.create(organization=project.organization, name="beta")
     remember(FACT, scope={"kind": "org", "org_id": project.organization.slug})
 
-    found = SessionApi(client_of(other), other).get("memories", scope="org").json()
+    both = SessionApi(client_of(project, other), other)
+    found = both.get("memories", scope="org").json()
 
     assert [one["content"] for one in found["results"]] == [FACT]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 43: a read names its scope"
-)
 def test_a_read_without_a_scope_mixes_in_no_named_workspace(api, remember):
     remember(FACT, scope=FIRST)
 
