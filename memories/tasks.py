@@ -23,6 +23,7 @@ __all__ = [
     "archive_expired",
     "care_for_indexes",
     "compact",
+    "deduplicate",
     "embedding_job",
     "erase",
     "forget_exposures",
@@ -59,6 +60,12 @@ def compact() -> None:
 def prune_unrecalled() -> None:
     """Start the daily pruning of the projects that have it enabled."""
     prune.start_due()
+
+
+@shared_task
+def deduplicate() -> None:
+    """Start the daily scan for duplicates of the projects that changed."""
+    scan.start_due()
 
 
 @shared_task

@@ -59,6 +59,7 @@ app.conf.update(
         "vector-indexes": {"task": "memories.tasks.care_for_indexes", "schedule": 60},
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "compaction": {"task": "memories.tasks.compact", "schedule": 3600},
+        "deduplication": {"task": "memories.tasks.deduplicate", "schedule": 3600},
         "pruning": {"task": "memories.tasks.prune_unrecalled", "schedule": 3600},
         "memory-exposures": {
             "task": "memories.tasks.forget_exposures",

@@ -8,11 +8,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
 from common import errors
+from common.caller import Role
 from console import text_diff
 from console.inbox import duplicate_cards, form_input
 from console.inbox.form_input import validate_filled
 from console.inbox.inbox_page import InboxPage
-from memories.duplicates import decide
+from memories.duplicates import decide, scan
 from memories.models import Memory, PossibleDuplicate
 from memories.serializers.fields import Note
 
@@ -78,6 +79,15 @@ class DecideDuplicateView(InboxPage):
                 "This project has no pair of possible duplicates with this id."
             )
         return found
+
+
+class StartScanView(InboxPage):
+    """Start the scan for duplicates that also runs daily."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        self.require(Role.CURATOR)
+        scan.start(self.project, self.caller, threshold=None, apply=True)
+        return self.respond("The scan is started: this page shows what it found.")
 
 
 class MarkedDuplicatePage(InboxPage):

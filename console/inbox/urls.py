@@ -12,6 +12,7 @@ urlpatterns = [
         duplicate_views.DecideDuplicateView,
         "inbox_settle",
     ),
+    staff_route("scan/", duplicate_views.StartScanView, "inbox_scan"),
     staff_route(
         "memories/<uuid:pk>/", duplicate_views.MarkedDuplicatePage, "inbox_marked"
     ),

@@ -21,6 +21,8 @@ from console.inbox import (
 )
 from console.inbox.inbox_page import FLASH_KEY, InboxPage
 from console.inbox.tabs import CARDS_PER_PAGE, TABS, InboxTab, ProposalFilters
+from jobs.models import Job
+from memories.duplicates import scan
 
 TEMPLATES = {
     "delta": "card.html",
@@ -47,9 +49,13 @@ class InboxListPage(InboxPage):
             page=page,
             cards=_card_rows(tab, cards),
             **_bulk_choices(tab, cards),
+            last_scan=self.last_scan(tab),
             flash=request.session.pop(FLASH_KEY, None),
             pages_url=f"?{urlencode({n: v for n, v in self.list_query.items() if n != 'page'})}",
         )
+
+    def last_scan(self, tab: InboxTab) -> Job | None:
+        return scan.last_scan(self.project) if tab.kind == "duplicate" else None
 
     @property
     def filters(self) -> ProposalFilters:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
 
 from audit import trail
 from common.caller import SYSTEM, Caller, Role
@@ -22,6 +23,7 @@ from memories.near_duplicates import Verdict
 from memories.store.vectors import read_vectors
 from projects.models import Project
 
+ALMOST_A_DAY = timedelta(hours=23, minutes=30)  # between two scheduled scans
 KIND = "deduplicate"
 # memories between two steps; after a crash, the job repeats at most this number
 SCAN_BATCH = 100
@@ -33,7 +35,8 @@ def start(
 ) -> Job:
     """Start a scan of the project for duplicates (REQ-MEM-DEDUP-002).
 
-    Without `apply`, the scan only reports the duplicates.
+    Without `apply`, the scan only reports the duplicates. If the same scan already waits,
+    return that job.
     """
     caller.require_unbound(Role.CURATOR, project.pk, action="deduplicate a project")
     args = {
@@ -41,8 +44,8 @@ def start(
         "apply": apply,
         "actor": caller.name,
     }
-    job = queue.enqueue(KIND, project_id=project.pk, args=args)
-    assert job
+    key = f"{project.pk} {args['threshold']} {apply}"
+    job = queue.enqueue_or_find(KIND, project_id=project.pk, args=args, key=key)
     trail.record(
         caller,
         "deduplication.start",
@@ -55,15 +58,41 @@ def start(
     return job
 
 
+def start_due() -> None:
+    """Start the daily scan of each project whose memories changed since its last scan."""
+    for project in Project.objects.live():
+        if project.options.dedup.enabled and _is_due(project):
+            start(project, SYSTEM, threshold=None, apply=True)
+
+
+def _is_due(project: Project) -> bool:
+    last = last_scan(project)
+    changed = Memory.objects.current().filter(project=project)
+    if last is None:
+        return changed.exists()
+    if last.created_at > timezone.now() - ALMOST_A_DAY:
+        return False
+    is_done = last.state == Job.State.DONE
+    return not is_done or changed.filter(updated_at__gt=last.created_at).exists()
+
+
+def last_scan(project: Project) -> Job | None:
+    """Return the newest scan that marks duplicates, whoever started it."""
+    jobs = Job.objects.filter(kind=KIND, project_id=project.pk, args__apply=True)
+    return jobs.order_by("-pk").first()
+
+
 @runner.handler(KIND, silence=timedelta(minutes=5))
-def scan_project(run: runner.JobRun) -> dict[str, Any]:
+def scan_project(run: runner.JobRun) -> dict[str, Any] | None:
     """Compare every memory with the earlier ones.
 
     The earliest of several duplicates is the original.
     """
     job = run.job
     assert job.project_id
-    project = Project.objects.get(pk=job.project_id)
+    project = Project.objects.live().filter(pk=job.project_id).first()
+    if project is None:
+        return None
     rows = Memory.objects.current().filter(project=project)
     total = job.total or rows.count()
     done = job.done

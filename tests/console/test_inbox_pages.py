@@ -689,6 +689,26 @@ class TestDuplicates:
         url = reverse("console:inbox_settle", args=[pair.pk, name])
         return client.post(url + "?tab=duplicates", **extra)
 
+    def test_its_button_starts_the_scan_and_the_page_shows_the_last_one(
+        self, pair, curator, project, run_jobs
+    ):
+        assert "No scan has looked" in page_of(curator, tab="duplicates")
+
+        answer = curator.post(reverse("console:inbox_scan") + "?tab=duplicates")
+
+        assert answer.status_code == 302
+        assert "is waiting" in page_of(curator, tab="duplicates")
+        run_jobs()
+        shown = page_of(curator, tab="duplicates")
+        assert "compared 2 memories: 0 marked as duplicates" in shown
+        assert "Scan for duplicates now" in shown
+
+    def test_a_viewer_has_no_button_for_the_scan(self, pair, browser_of):
+        viewer = browser_of(Role.VIEWER)
+
+        assert "Scan for duplicates now" not in page_of(viewer, tab="duplicates")
+        assert viewer.post(reverse("console:inbox_scan")).status_code == 403
+
     def test_both_are_shown_with_their_texts_and_the_guard(self, pair, curator):
         page = page_of(curator, tab="duplicates")
 

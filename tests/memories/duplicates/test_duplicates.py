@@ -20,7 +20,8 @@ from memories.models import DuplicateFinding, File, Memory, PossibleDuplicate, T
 from memories.scopes import Scope
 from memories.store import write as store_write
 from memories.store.drafts import Draft, FileRef
-from memories.tasks import forget_findings
+from memories.tasks import deduplicate, forget_findings
+from projects.models import Project
 from search import near
 from tests.faults.test_purges_meanwhile import is_blocked
 
@@ -473,6 +474,38 @@ class TestScan:
         left = DuplicateFinding.objects.all()
         assert len(left) == found // 2
         assert {finding.job_id for finding in left} == {Job.objects.get().pk}
+
+    def test_a_changed_project_is_scanned_once_a_day_and_audited(
+        self, store, alice_api, project, run_jobs, time_machine
+    ):
+        first = self.three_alike(store, project)
+        store(f"{TEXT} gestern")
+        project.settings = {}
+        project.save()
+        Project.objects.create(organization=project.organization, name="empty")
+        named = {"project_id": str(project.pk), "kind": "deduplicate"}
+
+        def next_day():
+            time_machine.move_to(timezone.now() + timedelta(days=1))
+            deduplicate()
+            deduplicate()
+            run_jobs()
+            jobs = alice_api.get("/api/v1/jobs", named).json()["results"]
+            return [job["result"] for job in jobs]
+
+        (result,) = next_day()
+        assert Memory.objects.filter(duplicate_of=first).count() == 2
+        assert PossibleDuplicate.objects.get().state == "open"
+        assert result == {
+            "scanned": 4, "duplicates": 2, "possible_duplicates": 1, "applied": True
+        }  # fmt: skip
+        verbs = AuditEvent.objects.filter(verb__startswith="deduplication")
+        assert list(verbs.order_by("pk").values_list("verb", flat=True)) == [
+            "deduplication.start",
+            "deduplication.finish",
+        ]
+        # The originals have what their duplicates had, and then nothing changes any more.
+        assert len(next_day()) == len(next_day())
 
     def three_alike(self, store, project):
         project.settings = {"dedup": {"enabled": False}}
