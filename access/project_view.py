@@ -84,12 +84,20 @@ class ProjectView(ApiView):
         return masked | {name: data[name] for name in kept & set(data)}
 
     def _secret_mode(self, data: Mapping[str, Any]) -> str:
-        """Return the setting of the project that a request names."""
+        """Return the setting of the project that a request names, or of the row's project."""
         id_or_name = self.kwargs.get("project_id") or data.get("project_id")
-        id_or_name = str(id_or_name or data.get("project") or "")
+        id_or_name = id_or_name or data.get("project") or self.row_project()
         if not id_or_name:
             return "mask"
+        id_or_name = str(id_or_name)
         return project_lookup.find_project(id_or_name, self.caller).options.secrets
+
+    def row_project(self) -> uuid.UUID | None:
+        """Return the project of the row that the URL names, if the caller may see it.
+
+        A view overrides it whose requests name a row and no project.
+        """
+        return self.audited_project
 
     def run_once(
         self,

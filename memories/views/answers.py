@@ -17,6 +17,14 @@ from memories.read.lineage import related_ids
 from memories.serializers import memories as memory_forms
 from memories.store.receipt import Receipt
 
+
+class MemoryRowView(ProjectView):
+    """Base of the views below /memories/{id}."""
+
+    def row_project(self) -> uuid.UUID | None:
+        return lookup.project_of(self.kwargs["memory_id"], self.caller)
+
+
 STATUS = {"stored": 201, "duplicate": 200, "superseded_key": 200, "waiting": 202}
 
 

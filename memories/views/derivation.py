@@ -26,7 +26,7 @@ from memories.store.receipt import Receipt
 from memories.views import answers
 
 
-class PromoteMemoryView(ProjectView):
+class PromoteMemoryView(answers.MemoryRowView):
     @extend_schema(
         operation_id="memories_promote",
         request=forms.Promote,

@@ -24,10 +24,10 @@ from memories.models import (
 from memories.serializers import duplicates as duplicate_forms
 from memories.serializers import fields
 from memories.serializers import memories as memory_forms
-from memories.views.answers import answer_once
+from memories.views.answers import MemoryRowView, answer_once
 
 
-class UnmarkDuplicateView(ProjectView):
+class UnmarkDuplicateView(MemoryRowView):
     @extend_schema(
         operation_id="memories_unmark_duplicate",
         request=fields.Note,
@@ -68,11 +68,12 @@ class DecidePairView(ProjectView):
     verdict: str = ""
 
     def post(self, request: Request, pair_id: uuid.UUID) -> Response:
-        data = self.body(fields.Note)
         pairs = PossibleDuplicate.objects.visible_to(self.caller)
         pair = pairs.filter(pk=pair_id).first()
         if pair is None:
             raise errors.NotFound
+        self.audited_project = pair.project_id
+        data = self.body(fields.Note)
         self.caller.require(Role.CURATOR, pair.project_id)
 
         def act() -> tuple[int, dict[str, Any]]:

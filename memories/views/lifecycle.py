@@ -18,7 +18,7 @@ from memories.models import Memory, MemoryChange
 from memories.serializers import drafts as draft_forms
 from memories.serializers import fields
 from memories.serializers import memories as memory_forms
-from memories.views.answers import answer_once
+from memories.views.answers import MemoryRowView, answer_once
 
 
 class RestoreMemoryView(ProjectView):
@@ -51,7 +51,7 @@ class MemoryHistoryView(ProjectView):
         return self.page(rows, memory_forms.MemoryChangeOut)
 
 
-class VerifyMemoryView(ProjectView):
+class VerifyMemoryView(MemoryRowView):
     @extend_schema(
         operation_id="memories_verify",
         request=fields.Note,
@@ -68,7 +68,7 @@ class VerifyMemoryView(ProjectView):
         return answer_once(self, memory_id, act)
 
 
-class SupersedeMemoryView(ProjectView):
+class SupersedeMemoryView(MemoryRowView):
     @extend_schema(
         operation_id="memories_supersede",
         request=draft_forms.Supersede,

@@ -72,7 +72,15 @@ def find_tag(tag_id: uuid.UUID, view: ProjectView) -> Tag:
     return visible
 
 
-class TagView(ProjectView):
+class TagRowView(ProjectView):
+    """Base of the views below /tags/{id}."""
+
+    def row_project(self) -> uuid.UUID | None:
+        rows = Tag.objects.visible_to(self.caller).filter(pk=self.kwargs["tag_id"])
+        return rows.values_list("project_id", flat=True).first()
+
+
+class TagView(TagRowView):
     @extend_schema(
         operation_id="tags_update",
         request=tag_forms.UpdateTag,
@@ -93,7 +101,7 @@ class TagView(ProjectView):
         return Response(status=204)
 
 
-class MergeTagView(ProjectView):
+class MergeTagView(TagRowView):
     @extend_schema(
         operation_id="tags_merge",
         request=tag_forms.MergeTag,

@@ -203,6 +203,7 @@ class VerifyEntryView(ProjectView):
         The entry is then no longer due or suspect.
         """
         entry = entry_list.get(entry_id, self.caller, Role.CURATOR)
+        self.audited_project = entry.project_id
         data = self.body(entry_forms.VerifyEntry)
 
         def act() -> tuple[int, dict[str, Any]]:

@@ -50,6 +50,41 @@ def undone(alice_api):
     return undo
 
 
+class TestSecrets:
+    """A request that names a row and no project goes by the settings of the row's project."""
+
+    SECRET = "The key of the crane is ghp_0123456789abcdefghijABCDEFGHIJ012345."
+
+    @pytest.mark.parametrize(
+        ("mode", "status", "is_kept"),
+        [("mask", 201, False), ("reject", 422, False), ("allow", 201, True)],
+    )
+    def test_a_promotion_masks_as_its_project_says(
+        self, stored, promoted, project, mode, status, is_kept
+    ):
+        (memory,) = stored("Kept by one user alone.", scope=USER)
+        project.settings = {"secrets": mode}
+        project.save()
+
+        answer = promoted(memory, content=self.SECRET)
+
+        assert answer.status_code == status
+        kept = Memory.objects.filter(content=self.SECRET)
+        assert kept.exists() == is_kept
+
+    @pytest.mark.parametrize("path", ["verify", "unmark-duplicate"])
+    def test_a_note_is_refused_where_the_project_refuses_secrets(
+        self, stored, alice_api, project, path
+    ):
+        (memory,) = stored("Kept by one user alone.")
+        project.settings = {"secrets": "reject"}
+        project.save()
+
+        answer = alice_api.post(f"{API}/{memory.pk}/{path}", {"note": self.SECRET})
+
+        assert answer.status_code == 422
+
+
 class TestAgain:
     def test_a_promotion_that_deleted_its_original_is_told_again(
         self, stored, promoted
