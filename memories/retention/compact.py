@@ -69,6 +69,12 @@ class ExpiriesDiffer(errors.StateConflict):
     code = "expiries_differ"
 
 
+class SummaryLoses(errors.StateConflict):
+    """The summary leaves out names or numbers of the sources, which it would replace."""
+
+    code = "summary_loses"
+
+
 class CompactionFailed(errors.Refusal):
     """The summarizer failed; nothing was changed."""
 
@@ -88,6 +94,8 @@ class CompactionOptions:
     tags: Sequence[str] | None = None
     metadata: Mapping[str, Any] | None = None
     expires_at: datetime | Expiry | None = Expiry.EARLIEST
+    # Sources are not deleted for a summary that leaves out a name or a number of them.
+    keep_literals: bool = False
     # This reason is written to the history of the result.
     reason: str = ""
 
@@ -105,7 +113,7 @@ def prepare(
     `summarizer` gets the sources in the given order. Any error that the summarizer raises
     becomes CompactionFailed. Without `target`, the scope is that of the sources. Raises Invalid if there are no ids, NotFound if a memory is
     missing, and MixedScopes. Raises ExpiriesDiffer if sources that will be deleted expire
-    at different times and `options` has no expiry.
+    at different times and `options` has no expiry, and SummaryLoses.
     """
     caller.require(Role.WRITER, project.pk)
     sources = _sources(project, source_ids, caller)
@@ -114,6 +122,8 @@ def prepare(
     if options.delete_sources and options.expires_at is Expiry.EARLIEST:
         _refuse_differing_expiries(sources)
     summary = _summary(sources, summarizer)
+    if summary.lost and options.delete_sources and options.keep_literals:
+        raise SummaryLoses(f"The summary leaves out {', '.join(summary.lost[:10])}.")
     draft = _draft(sources, summary, target, caller, options)
     if not summary.level:  # the text is the caller's own
         draft = claimed_source.check_source(draft, project.pk, caller)
@@ -283,16 +293,22 @@ def _record(sources: Sequence[Memory], summary: MergedText) -> dict[str, Any]:
     }
     if summary.level:
         record |= {"level": summary.level, "model": summary.model}
+    if summary.cause:
+        record["cause"] = summary.cause[:500]
     if differing := [name for name in PROVENANCE if _differs(sources, name)]:
         record["provenance"] = [_provenance(memory, differing) for memory in sources]
     return record
 
 
 def summary_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the {level, model, generation} of a record; None if the text was given."""
+    """Return the {level, model, generation} of a record; None if the text was given.
+
+    If the model failed, `cause` says why.
+    """
     if "level" not in record:
         return None
-    return {name: record[name] for name in ("level", "model", "generation")}
+    names = ("level", "model", "generation", "cause")
+    return {name: record[name] for name in names if name in record}
 
 
 def generation_of(memory: Memory) -> int:

@@ -164,7 +164,9 @@ def run_policy(run: runner.JobRun) -> dict[str, Any] | None:
         return None
     policy = CompactionSettings.model_validate(run.job.args["policy"])
     options = CompactionOptions(
-        delete_sources=policy.delete_sources, reason=_reason(run.job, policy)
+        delete_sources=policy.delete_sources,
+        keep_literals=True,
+        reason=_reason(run.job, policy),
     )
     for group in group_sources(candidates(project, policy), policy):
         compact_group(run, project, group, options)
@@ -193,7 +195,7 @@ def compact_group(
     """Compact a group or leave it as it is, and count it in the run's cursor.
 
     A refusal concerns only this group: one of its sources was changed or deleted after
-    planning.
+    planning, or its summary would lose names and numbers. The next job tries it again.
     """
     tally = {"groups": 0, "memories": 0, "refused": 0, **run.job.cursor}
     size = len(group.source_ids)

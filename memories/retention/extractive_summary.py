@@ -32,6 +32,10 @@ class MergedText:
     level: str = ""
     model: str = ""
     notes: tuple[str, ...] = ()
+    # Why no model made the text, although the project has one.
+    cause: str = ""
+    # The names, numbers and quotations of the sources that the text leaves out.
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,14 @@ def summarize(
     The fallback is used if the model is unavailable, is over its budget, or repeats a
     fault. The notes of the summary name the cause.
     """
+    summary = _summarize(project, sources, run_id)
+    lost = _missing_literals("\n".join(sources), summary.text)
+    return replace(summary, lost=tuple(lost))
+
+
+def _summarize(
+    project: Project, sources: Sequence[str], run_id: uuid.UUID
+) -> MergedText:
     if not model_access.is_enabled(project):
         return extractive_summary.shorten(sources)
     masked = [secrets.mask(text).text for text in sources]
@@ -60,7 +68,8 @@ def summarize(
         return _ask_model(project, masked, run_id)
     except InferenceError as error:
         note = f"summary: without the model, because: {error.detail}"
-        return replace(extractive_summary.shorten(sources), notes=(note,))
+        extract = extractive_summary.shorten(sources)
+        return replace(extract, notes=(note,), cause=error.detail)
 
 
 def _ask_model(

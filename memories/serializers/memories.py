@@ -45,7 +45,7 @@ class MemoryOut(PlainSerializer, serializers.ModelSerializer[Memory]):
     compaction = serializers.DictField(
         read_only=True,
         help_text="The record of a compaction: `generation`, `level` and `model` of the "
-        "summary, and the `provenance` of each source where the sources differ.",
+        "summary, the `cause` if the model failed, and the `provenance` of each source where the sources differ.",
     )
     files = FileLink(source="file_links", many=True, read_only=True)
     duplicate_of = serializers.UUIDField(
