@@ -6,10 +6,8 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from django.utils import timezone
-
 from common.caller import SYSTEM, Caller
-from conversations.compaction import circuit, compaction_need
+from conversations.compaction import compaction_need
 from conversations.compaction.compact import (
     CompactionMode,
     CompactionResult,
@@ -19,7 +17,6 @@ from conversations.compaction.compact import (
 )
 from conversations.compaction.model_summarizer import SummarizerOff, summarizer_of
 from conversations.models import Session
-from conversations.summarizers import SummarizerFailure
 from jobs import errors as job_errors
 from jobs import queue, runner
 from jobs.models import Job
@@ -35,24 +32,10 @@ def compact_now(
     is_enough: IsEnough = lambda tokens: False,
     run: runner.JobRun | None = None,
 ) -> CompactionResult:
-    """Compact a session with the project's summarizer.
-
-    A failure of the summarizer is counted for the circuit. Raise SummarizerFailure, or
-    refuse with 503 while the circuit is open.
-    """
+    """Compact a session with the project's summarizer."""
     summarizer = summarizer_of(session.project)
-    circuit.refuse_if_open(session.project_id)
     step = (lambda: run.step(run.job.done + 1)) if run else (lambda: None)
-    try:
-        result = compact(
-            session, summarizer, mode, caller, is_enough=is_enough, step=step
-        )
-    except SummarizerFailure:
-        circuit.note_failure(session.project_id)
-        raise
-    if result.passes:
-        circuit.note_success(session.project_id)
-    return result
+    return compact(session, summarizer, mode, caller, is_enough=is_enough, step=step)
 
 
 @runner.handler(compaction_need.KIND, attempts=20, silence=timedelta(minutes=5))
@@ -85,30 +68,12 @@ def _session_of(run: runner.JobRun) -> Session | None:
     return session
 
 
-def _try_again(run: runner.JobRun, seconds: int) -> None:
-    queue.enqueue(
-        run.job.kind,
-        project_id=run.job.project_id,
-        args=run.job.args,
-        key=run.job.key,
-        run_after=timezone.now() + timedelta(seconds=seconds),
-    )
-
-
 def _run(
     run: runner.JobRun, session: Session, mode: CompactionMode, is_enough: IsEnough
 ) -> dict[str, Any]:
-    """Compact a session; while the circuit is open, the job waits."""
-    if seconds := circuit.seconds_open(session.project_id):
-        _try_again(run, seconds)
-        return {"skipped": f"the summarizer is not asked for {seconds} s"}
     try:
         result = compact_now(session, mode, SYSTEM, is_enough=is_enough, run=run)
-    except (
-        SummarizerFailure,
-        CompactionRunning,
-        circuit.SummarizerUnavailable,
-    ) as error:
+    except CompactionRunning as error:
         raise job_errors.Later(str(error)) from error
     return asdict(result)
 

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 
 from common.db import write
 from common.text import literals
-from conversations.compaction import context
+from conversations.compaction import circuit, context
 from conversations.models import Message, Session, Summary
 from conversations.search_index import search_columns, vectors
 from conversations.sessions.lookup import lock_session
@@ -50,7 +50,7 @@ def run_leaf_pass(
         # A third of the messages, not of the text, in which long results are short.
         target_tokens=max(MIN_TARGET, sum(each.tokens for each in source) // 3),
     )
-    draft = _summarize(summarizer, text, options)
+    draft = _summarize(session, summarizer, text, options)
     return _write_leaf(session, source, previous, draft)
 
 
@@ -81,7 +81,8 @@ def run_condensed_pass(session: Session, summarizer: Summarizer) -> Summary | No
         previous=previous.content if previous else "",
     )
     target = min(options.target_of(text), MAX_CONDENSED_TOKENS)
-    draft = _summarize(summarizer, text, replace(options, target_tokens=target))
+    options = replace(options, target_tokens=target)
+    draft = _summarize(session, summarizer, text, options)
     return _write_condensed(session, source, previous, draft)
 
 
@@ -93,21 +94,38 @@ class SummaryDraft(NamedTuple):
 
 
 def _summarize(
-    summarizer: Summarizer, text: str, options: SummarizeOptions
+    session: Session, summarizer: Summarizer, text: str, options: SummarizeOptions
 ) -> SummaryDraft:
-    """Summarize a text; take sentences from it where the summarizer invents names.
+    """Summarize a text; take sentences from it where the summarizer fails or invents names.
 
     A model that invented a name once would do so again, so the text is not given to it a
-    second time.
+    second time. After five failures in a row, it is not asked for half an hour.
     """
+    extractive = ExtractiveSummarizer()
+    if summarizer.name != extractive.name and not circuit.is_open(session.project_id):
+        try:
+            content = _ask(summarizer, text, options)
+            circuit.note_success(session.project_id)
+            return SummaryDraft(content, summarizer)
+        except InventedNames as error:
+            log.warning("summary_invents", names=str(error), by=summarizer.name)
+        except SummarizerFailure as error:
+            log.warning("summary_fails", error=str(error), by=summarizer.name)
+            circuit.note_failure(session.project_id)
+    return SummaryDraft(extractive.summarize(text, options).strip(), extractive)
+
+
+class InventedNames(Exception):
+    """The summary has names that the summarized text does not have."""
+
+
+def _ask(summarizer: Summarizer, text: str, options: SummarizeOptions) -> str:
     content = summarizer.summarize(text, options).strip()
-    if invented := find_invented(content, text):
-        log.warning("summary_invents", names=invented[:MAX_NAMED], by=summarizer.name)
-        summarizer = ExtractiveSummarizer()
-        content = summarizer.summarize(text, options).strip()
     if not content:
         raise SummarizerFailure("The summarizer answered with a blank text.")
-    return SummaryDraft(content, summarizer)
+    if invented := find_invented(content, text):
+        raise InventedNames(", ".join(invented[:MAX_NAMED]))
+    return content
 
 
 def find_invented(summary: str, text: str) -> list[str]:

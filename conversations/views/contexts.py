@@ -12,7 +12,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
-from common import errors
 from common.api.serializers import represent
 from common.caller import Role
 from conversations.agent_memory import snapshots
@@ -31,18 +30,10 @@ from conversations.models import Summary
 from conversations.serializers import contexts as forms
 from conversations.serializers.sessions import SessionQuery
 from conversations.stores import require
-from conversations.summarizers import SummarizerFailure
 from conversations.tokens import estimate_tokens
 from conversations.views.base import SessionView
 
 SUMMARY_HELP = {"summary_id": "The `sum_` id of the summary."}
-
-
-class SummarizerFailed(errors.Refusal):
-    """The summarizer gave no usable summary; nothing was changed. Try again later."""
-
-    status = 503
-    code = "summarizer_failed"
 
 
 class AssembleView(SessionView):
@@ -143,12 +134,7 @@ class CompactView(SessionView):
             return Response({"job_id": job.pk}, 202)
         if answer := self.replay(project.pk):
             return answer
-        try:
-            result = compact_now(session, mode, self.caller)
-        except SummarizerFailure as error:
-            raise SummarizerFailed(
-                f"{error} Nothing was changed; try again later."
-            ) from error
+        result = compact_now(session, mode, self.caller)
         return self.run_once(project.pk, lambda: (200, asdict(result)))
 
 

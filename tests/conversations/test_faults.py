@@ -1,4 +1,4 @@
-"""A summarizer that fails in any way changes nothing and is tried again."""
+"""A summarizer that fails in any way is replaced by sentences of the text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from conversations.compaction.compact import (
     compact,
 )
 from conversations.messages.undo import redact
-from conversations.models import AgentMemoryChange, Message, Session, Summary
+from conversations.models import Message, Session, Summary
 from conversations.search_index import vectors
 from conversations.summarizers import (
     ExtractiveSummarizer,
@@ -65,13 +65,21 @@ def use(monkeypatch):
     return use
 
 
-@pytest.mark.parametrize("answer", ["", "  \n"], ids=repr)
-def test_an_unusable_summary_changes_nothing(session, answer):
-    with pytest.raises(SummarizerFailure):
-        compact(session, StaticSummarizer(answer), FULL, SYSTEM)
+@pytest.mark.parametrize(
+    "summarizer",
+    [
+        StaticSummarizer(""),
+        StaticSummarizer("  \n"),
+        StaticSummarizer(error=SummarizerFailure("429")),
+    ],
+    ids=repr,
+)
+def test_where_a_model_fails_sentences_are_taken_from_the_text(session, summarizer):
+    compact(session, summarizer, FULL, SYSTEM)
 
-    assert not Summary.objects.exists()
-    assert not AgentMemoryChange.objects.exists()
+    assert "missing token" in Summary.objects.filter(kind="leaf").first().content
+    assert {one.summarizer for one in Summary.objects.all()} == {"extractive"}
+    check(Session.objects.get())
 
 
 def test_where_a_model_invents_a_name_sentences_are_taken_from_the_text(session):
@@ -93,7 +101,7 @@ def test_invented_names_do_not_open_the_circuit(session, session_api, project, u
     compaction_job.compact_now(session, FULL, SYSTEM)
 
     assert Summary.objects.count() > circuit.MAX_FAILURES
-    assert circuit.seconds_open(project.pk) == 0
+    assert not circuit.is_open(project.pk)
 
 
 def test_a_redaction_reaches_the_summaries_that_read_the_redacted_one(
@@ -145,22 +153,6 @@ def test_what_a_model_thinks_enters_no_summary(session):
     compact(session, summarizer, CompactionMode.INCREMENTAL, SYSTEM)
 
     assert "secret" not in Summary.objects.first().content
-
-
-def test_the_passes_before_a_failure_stay(session):
-    answers = iter(["A token was missing."])
-
-    def generate(prompt):
-        try:
-            return next(answers)
-        except StopIteration:
-            raise SummarizerFailure("429") from None
-
-    with pytest.raises(SummarizerFailure):
-        compact(session, LLMSummarizer(generate), FULL, SYSTEM)
-
-    assert Summary.objects.count() == 1
-    assert AgentMemoryChange.objects.count() == 1
 
 
 def test_a_message_that_is_redacted_meanwhile_stays_out_of_the_summary(session):
@@ -222,27 +214,22 @@ def test_a_session_that_is_purged_during_its_compaction_is_not_found(
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
-def test_the_job_tries_again_after_a_failure(session, use, run_jobs):
-    use(StaticSummarizer(error=SummarizerFailure("429")))
-    Session.objects.update(token_budget=100)
-    compaction_need.compact_later(session)
-    run_jobs()
-
-    job = Job.objects.get(kind=compaction_need.KIND)
-    assert (job.state, job.attempts) == ("waiting", 1)
-    assert "429" in job.error
-
-
 def test_after_five_failures_the_summarizer_is_not_asked(session, session_api, use):
     if best_effort_redis.call(lambda client: client.ping()) is None:
         pytest.skip("Redis does not answer")
-    use(StaticSummarizer(error=SummarizerFailure("429")))
-    codes = [
-        session_api.post("sessions/main/compact", mode="full").json()["code"]
-        for _ in range(6)
-    ]
+    asked = []
 
-    assert codes == ["summarizer_failed"] * 5 + ["summarizer_unavailable"]
+    def generate(prompt):
+        asked.append(prompt)
+        raise SummarizerFailure("429")
+
+    session_api.append(*talk(140, start=61))
+    use(LLMSummarizer(generate))
+    answer = session_api.post("sessions/main/compact", mode="full")
+
+    assert answer.status_code == 200
+    assert Summary.objects.count() > circuit.MAX_FAILURES
+    assert len(asked) == circuit.MAX_FAILURES
 
 
 # Each place of a pass, in the order in which a pass comes to it.
@@ -297,7 +284,7 @@ def test_a_worker_that_is_killed_anywhere_leaves_whole_passes(
     ],
     ids=["hangs", "429", "garbage"],
 )
-def test_a_model_that_fails_changes_nothing_and_the_job_tries_again(
+def test_the_job_ends_without_a_model_that_fails(
     session, project, monkeypatch, run_jobs, error
 ):
     def ask(question, shape, account):
@@ -312,10 +299,8 @@ def test_a_model_that_fails_changes_nothing_and_the_job_tries_again(
 
     run_jobs()
 
-    assert not Summary.objects.exists()
-    job = Job.objects.get(kind=compaction_need.KIND)
-    assert (job.state, job.attempts) == ("waiting", 1)
-    assert str(error) in job.error
+    assert {one.summarizer for one in Summary.objects.all()} == {"extractive"}
+    assert Job.objects.get(kind=compaction_need.KIND).state == "done"
 
 
 @pytest.mark.django_db(transaction=True)

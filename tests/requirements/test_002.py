@@ -33,9 +33,6 @@ def message(text):
     return ChatMessage("user", ({"type": "text", "text": text},), created_at=START)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 48: a fallback without the model"
-)
 def test_a_session_is_compacted_although_the_model_fails(api, model):
     api.bootstrap()
     api.append(*talk(80, words="The build failed because of a missing token " * 20))
