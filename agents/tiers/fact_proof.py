@@ -11,12 +11,15 @@ from agents.tiers.fact_gate import FactRefusal, check_fact
 from common.text import plain_text, secrets
 from common.text.prompt_injection import find_injections
 from common.text.quote import visible_text
+from memories.models import Memory
 
 MIN_QUOTE = 8  # characters; a shorter quote is in every text and proves nothing
 # The share of a fact's key words that its source must have.
 MIN_SHARE = 0.5
 # A tool may be wrong, or speak for somebody else; nobody has confirmed it.
-CONFIDENCE = {USER: 0.8, TOOL: 0.4}
+AGENT = Memory.Source.AGENT.value
+# Nobody but the agent itself says what has no quote.
+CONFIDENCE = {USER: 0.8, TOOL: 0.4, AGENT: 0.2}
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,12 @@ def prove_fact(
     if source == TOOL and find_injections(quote):
         return FactRefusal.INSTRUCTION
     return CheckedFact(content, quote, source)
+
+
+def check_unproven(content: str) -> CheckedFact | FactRefusal:
+    """Return a fact that only the agent says, or why it is refused."""
+    content = _fold(content)
+    return check_fact(content) or CheckedFact(content, "", AGENT)
 
 
 def _source_of(

@@ -101,10 +101,15 @@ def _store_fact(arguments: dict[str, Any], context: ToolContext) -> str:
             "neither a user nor a conversation."
         )
     run = AgentRun.objects.select_related("project").get(pk=context.run_id)
-    fact = StatedFact(arguments["fact_content"], arguments["quote"])
+    fact = StatedFact(arguments["fact_content"], arguments.get("quote", ""))
     stored = store_stated_fact(run, fact, owner, context.caller, context.session)
     if isinstance(stored, FactRefusal):
         raise ToolFailure(f"The fact is not stored. {stored.message}")
+    if stored.archived_at:
+        return (
+            f"Fact {stored.pk} waits for a person, because nothing that was said in this run "
+            "proves it. With a quote that does, it is stored at once."
+        )
     return f"Stored as fact {stored.pk}."
 
 
@@ -128,7 +133,9 @@ STORE_FACT = TierTool(
         ToolArgument("fact_content", description="One sentence that stands alone."),
         ToolArgument(
             "quote",
-            description="The words of the question or of a tool's answer that say it, verbatim.",
+            description="The words of the question or of a tool's answer that say it, "
+            "verbatim. Without them the fact may have to wait for a person.",
+            required=False,
         ),
     ),
     run=_store_fact,

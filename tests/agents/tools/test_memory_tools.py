@@ -16,6 +16,7 @@ from common.caller import Caller, Role
 from conversations.invocations.record import begin_conversation
 from conversations.invocations.switch import set_memory
 from conversations.sessions.lifecycle import claim
+from memories.lifecycle.restore import restore_memory
 from memories.models import Memory
 from memories.scopes import Scope
 from tests.agents.runs import make_run, step
@@ -205,6 +206,33 @@ class TestStoreFact:
         assert not Memory.objects.exists()
         run.refresh_from_db()
         assert run.learned["refused"] == {why: 1}
+
+    def test_without_a_quote_it_is_proven_by_its_own_words(self, tools, memory_context):
+        tools["StoreFact"].call({"fact_content": FACT}, memory_context)
+
+        memory = Memory.objects.current().get()
+        assert (memory.content, memory.source) == (FACT, "user")
+
+    def test_without_a_quote_what_nobody_said_waits_for_a_person(
+        self, tools, memory_context, alice
+    ):
+        wish = {"fact_content": "The vault opens at midnight."}
+
+        text = tools["StoreFact"].call(wish, memory_context)
+
+        assert "waits for a person" in text
+        assert not Memory.objects.current().exists()
+        memory = restore_memory(Memory.objects.get().pk, alice)
+        assert (memory.source, memory.confidence) == ("agent", 0.2)
+        assert Memory.objects.current().exists()
+
+    def test_without_a_quote_the_gate_is_the_same(self, tools, memory_context, run):
+        wish = {"fact_content": "Mia's address is mia@example.com."}
+
+        with pytest.raises(ToolFailure, match="e-mail"):
+            tools["StoreFact"].call(wish, memory_context)
+
+        assert not Memory.objects.exists()
 
     def test_the_run_notes_the_facts_that_it_stored(self, tools, memory_context, run):
         self.store(tools, memory_context)
