@@ -13,7 +13,7 @@ from agents.serializers import context as forms
 from agents.views.base import AgentView
 from common.api.serializers import represent
 from common.caller import Role
-from conversations.invocations.record import find_conversation
+from conversations.invocations.record import look_up_conversation
 
 
 class InvocationContextView(AgentView):
@@ -44,8 +44,9 @@ class InvocationContextView(AgentView):
         data = self.body(forms.InvocationContextRequest)
         project = self.project(data, Role.VIEWER)
         user, named = data.get("user", ""), data.get("conversation_id", "")
+        # Before its first turn, a conversation has nothing to recall.
         session = (
-            find_conversation(project, named, user, self.caller) if named else None
+            look_up_conversation(project, named, user, self.caller) if named else None
         )
         context = for_invocation(
             project,

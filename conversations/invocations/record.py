@@ -18,7 +18,7 @@ from conversations.models import Invocation, Session
 from conversations.queries import InSessionQuerySet
 from conversations.sessions import lifecycle, writers
 from conversations.sessions.lifecycle import SessionDraft, resolve_user
-from conversations.sessions.lookup import find_session, lock_session, look_up
+from conversations.sessions.lookup import lock_session, look_up, not_found_error
 from conversations.sessions.record import audit
 from projects import secret_policy
 from projects.models import Project
@@ -47,10 +47,25 @@ def find_conversation(
     Without a user, a bound key finds the conversations of its own user, and another key
     finds anonymous ones only.
     """
-    user_id = resolve_user(user, caller)
-    session = find_session(project, conversation_id, caller, user_id=user_id, role=role)
+    session = look_up_conversation(project, conversation_id, user, caller)
+    if session is None:
+        raise not_found_error(conversation_id)
+    caller.require(role, project.pk)
     writers.refuse_other(session, caller)
-    session.project = project
+    return session
+
+
+def look_up_conversation(
+    project: Project, conversation_id: str, user: str, caller: Caller
+) -> Session | None:
+    """Like `find_conversation`, but return None for a conversation that has not begun.
+
+    Raise NotFound for another user's name.
+    """
+    user_id = resolve_user(user, caller)
+    session = look_up(project, conversation_id, caller, user_id=user_id)
+    if session is not None:
+        session.project = project
     return session
 
 

@@ -8,6 +8,7 @@ from agents.tiers.episodes import EpisodeDraft, store_episode
 from agents.tiers.facts import FactDraft, store_fact
 from common.caller import Role
 from conversations.invocations import record
+from conversations.models import Session
 from inference import tokens
 from playbook.models import Exposure
 from playbook.proposals import person_edits
@@ -149,15 +150,20 @@ def test_a_viewer_may_ask(ask, client_of, project, known):
 
 
 class TestRefusals:
-    def test_a_conversation_that_the_user_lacks_is_a_404(self, ask, known):
+    def test_a_conversation_that_the_user_lacks_is_given_nothing_of_it(
+        self, ask, known
+    ):
+        before = Session.objects.count()
         answers = [
             ask(user="tom", conversation_id="support"),
             ask(conversation_id="support"),
             ask(user="mia", conversation_id="none"),
         ]
 
-        assert [answer.status_code for answer in answers] == [404, 404, 404]
-        assert answers[0].json()["error"]["type"] == "not_found"
+        for answer in answers:
+            assert answer.status_code == 200
+            assert not parts_of(answer)["conversation"]["items"]
+        assert Session.objects.count() == before
 
     def test_another_users_name_is_a_404_for_a_bound_key(self, ask, client_of, project):
         toms = client_of(project, role=Role.WRITER, user_id="tom")

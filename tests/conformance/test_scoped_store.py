@@ -57,7 +57,12 @@ def test_there_are_enough_of_them():
 
 
 def other(kind):
-    """Another scope of a kind: the same kind is refused whatever its key."""
+    """Another scope of a kind: the same kind is refused whatever its key.
+
+    An organization has one.
+    """
+    if kind == "org":
+        return DATA["scopes"]["org"]
     return {name: f"{key}-2" if name != "kind" else key for name, key in
             DATA["scopes"][kind].items()}  # fmt: skip
 

@@ -58,11 +58,6 @@ def test_what_was_said_in_a_session_is_given_in_its_conversation(api):
     assert CRANE in str(given.json()["parts"])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="issue 45: the first turn of a conversation",
-)
 def test_the_first_turn_of_a_conversation_is_given_a_context(api):
     given = api.post(
         "context/invocation", question="What colour?", conversation_id="new"
@@ -90,9 +85,6 @@ def test_a_condensed_memory_has_the_result_of_each_step():
     assert "Expand for" not in memory.condensed
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 48: a fact without a quote of it"
-)
 def test_the_agent_stores_a_fact_by_its_content_alone(project, alice):
     run = make_run(
         project, status="running", user_id="mia", request={"question": CRANE}
