@@ -11,7 +11,6 @@ from common.caller import Caller, Role
 from inference.embedding.vector import Vector
 from memories.models import Memory
 from memories.queries import (
-    UNSCOPED_NOTE,
     Filters,
     MemoryQuerySet,
     find_surroundings,
@@ -73,6 +72,8 @@ class SearchResult:
     took_ms: float
     notes: tuple[str, ...] = ()
     explanation: dict[str, Any] | None = None
+    # Whether the project has workspaces that are read by their name only.
+    leaves_workspaces_out: bool = False
 
 
 def find(
@@ -92,10 +93,6 @@ def find(
     extra = find_surroundings(project) if reads_organization else None
     pending = row_search.begin(ranking_request, Memory.objects.db, extra, vector)
     shared, has_named = pending.extra or (False, False)
-    scopes = [each for each in (request.scope, *request.extra_scopes) if each]
-    names_workspace = any(each.kind == "workspace" for each in scopes)
-    is_note_due = has_named and request.scope is None and not names_workspace
-    scope_notes = (UNSCOPED_NOTE,) if is_note_due else ()
     # The rows that other projects share are not counted.
     narrow = not shared and is_narrow(project, request.filters)
     ranking_request = replace(ranking_request, is_narrow=narrow)
@@ -138,8 +135,9 @@ def find(
         hits=hits,
         mode=request.mode,
         took_ms=round((time.perf_counter() - started) * 1000, 1),
-        notes=(*ranked.notes, *_cutoff_notes(len(left_out), len(best)), *scope_notes),
+        notes=(*ranked.notes, *_cutoff_notes(len(left_out), len(best))),
         explanation=explanation,
+        leaves_workspaces_out=has_named and request.scope is None,
     )
 
 

@@ -12,6 +12,7 @@ from access.project_view import ProjectView
 from common import replicas
 from common.api.serializers import represent
 from common.caller import Role
+from memories.queries import UNSCOPED_NOTE
 from memories.read.recalls import note_recalled
 from memories.read.search import find
 from memories.serializers import search as search_forms
@@ -37,6 +38,8 @@ class SearchView(ProjectView):
         answer = replicas.read_from_replica(
             lambda: find(project, search_request, self.caller, vector)
         )
+        if answer.leaves_workspaces_out:
+            self.notes.add(UNSCOPED_NOTE)
         note_recalled(hit.memory for hit in answer.hits)
         if asked := data.get("fields"):
             context = {"fields": asked}
