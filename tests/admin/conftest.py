@@ -37,6 +37,7 @@ from memories.models import (
     Purge,
     Tag,
 )
+from memories.scopes import Scope
 from memories.store import search_columns as memory_indexing
 from playbook.entries import entry_index as entry_indexing
 from playbook.history import revision
@@ -143,7 +144,7 @@ def a_memory(project):
                 "memory_type": "learning",
                 "content": f"{MARK} {uuid.uuid4()}",
                 "scope_key": str(project.pk),
-                "scope_hash": "0" * 32,
+                "scope_hash": Scope("workspace", str(project.pk)).hash,
             }
             | shortened(fields)
         )
