@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agents.models import AgentRun
 from agents.run_texts import source_texts
 from agents.tiers.fact_gate import FactRefusal
-from agents.tiers.fact_proof import check_unproven, prove_fact
+from agents.tiers.fact_proof import AGENT, CONFIDENCE, check_unproven, prove_fact
 from agents.tiers.fact_store import FactOwner, prepare_facts
 from agents.tiers.owner import scope_to_write
 from agents.tiers.tier_write import commit, kept_memory
@@ -76,11 +76,32 @@ def _store(
     lock_quotas(batch.project)
     locked = AgentRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     owner.require(session and lock_session(session))
+    memory = (_find_waiting(batch) if waits else None) or _commit(batch, waits=waits)
+    locked.add_learned(facts=[str(memory.pk)])
+    return memory
+
+
+def _find_waiting(batch: Batch) -> Memory | None:
+    """Return the fact if it waits already: a person has to decide about it once."""
+    (item,) = batch.items
+    if item.row is None:
+        return None
+    same: Memory | None = Memory.objects.filter(
+        project=batch.project,
+        scope_hash=item.row.scope_hash,
+        similarity_hash=item.row.similarity_hash,
+        confidence=CONFIDENCE[AGENT],
+        archived_at__isnull=False,
+        deleted_at=None,
+    ).first()
+    return same
+
+
+def _commit(batch: Batch, *, waits: bool) -> Memory:
     receipt = commit(batch)
     memory = kept_memory(receipt)
     if waits and receipt.duplicate_of is None:
         originals.archive(memory, batch.caller, reason=WAITS)
-    locked.add_learned(facts=[str(memory.pk)])
     return memory
 
 

@@ -218,9 +218,10 @@ class TestStoreFact:
     ):
         wish = {"fact_content": "The vault opens at midnight."}
 
-        text = tools["StoreFact"].call(wish, memory_context)
+        text, again = (tools["StoreFact"].call(wish, memory_context) for _ in range(2))
 
         assert "waits for a person" in text
+        assert again == text
         assert not Memory.objects.current().exists()
         memory = restore_memory(Memory.objects.get().pk, alice)
         assert (memory.source, memory.confidence) == ("agent", 0.2)
