@@ -13,6 +13,10 @@ class Later(Exception):
     """The work is not possible now; the job is retried with a growing delay."""
 
 
+class Busy(Exception):
+    """Another job is at this work; the job looks again soon."""
+
+
 class TurnExpired(Exception):
     """The job has run for long; it continues after the other jobs that wait."""
 

@@ -34,6 +34,9 @@ LEASE = timedelta(seconds=60)  # a killed worker's job waits for so long
 RENEWAL = 20.0  # seconds
 SHARED_TURN = timedelta(seconds=5)  # of a project, while others wait
 REMEMBERED_TURNS = timedelta(hours=1)
+BUSY_DELAY = timedelta(
+    seconds=10
+)  # until a job looks again whether another is at its work
 TURN_LENGTH = timedelta(minutes=1)  # how long a job runs before waiting jobs go first
 
 
@@ -163,17 +166,28 @@ class JobRun:
             if others.exclude(project_id=self.job.project_id).exists():
                 raise errors.TurnExpired
 
+    def require_alone(self) -> None:
+        """Raise Busy if a job of the same kind and project began earlier and has its lease."""
+        began = Job.objects.filter(
+            kind=self.job.kind,
+            project_id=self.job.project_id,
+            state=Job.State.RUNNING,
+            started_at__lt=self.job.started_at,
+            lease_until__gte=timezone.now(),
+        )
+        if began.exclude(pk=self.job.pk).exists():
+            raise errors.Busy("another job of this kind is at work in the project")
+
     def requeue(self) -> None:
         """Let the job wait for its next turn; the present turn does not count as an attempt."""
         self._wait(run_after=timezone.now(), attempts=F("attempts") - 1)
         broker.wake_worker(self.job.pk)
 
-    def postpone(self) -> None:
-        """Leave a job of an unknown kind to a worker of the release that knows it."""
-        error = f"this release has no handler for {self.job.kind}"
+    def postpone(self, error: str, delay: timedelta) -> None:
+        """Let the job wait for what it cannot change; this does not count as an attempt."""
         log.warning("job_postponed", **self._context(), error=error)
         self._wait(
-            run_after=timezone.now() + UNKNOWN_DELAY,
+            run_after=timezone.now() + delay,
             attempts=F("attempts") - 1,
             error=error,
         )
@@ -273,7 +287,8 @@ def run(job_id: uuid.UUID) -> None:
     handler = HANDLERS.get(job.kind)
     if handler is None:
         unknown = JobHandler(job.kind, lambda run: None, 1, timedelta(minutes=1))
-        JobRun(job, unknown).postpone()
+        error = f"this release has no handler for {job.kind}"
+        JobRun(job, unknown).postpone(error, UNKNOWN_DELAY)
         return
     attempt = JobRun(job, handler)
     if job.attempts > handler.attempts:
@@ -287,6 +302,8 @@ def run(job_id: uuid.UUID) -> None:
             attempt.finish(result)
         except errors.TurnExpired:
             attempt.requeue()
+        except errors.Busy as error:
+            attempt.postpone(str(error), BUSY_DELAY)
         except errors.JobCancelled:
             log.info("job_cancelled", job_id=str(job_id), kind=job.kind)
         except errors.Permanent as error:

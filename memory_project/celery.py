@@ -56,6 +56,7 @@ app.conf.update(
             "schedule": 86400,
         },
         "hook-pushes": {"task": "mcp_server.tasks.forget_pushes", "schedule": 86400},
+        "missing-vectors": {"task": "inference.tasks.embed_missing", "schedule": 300},
         "vector-indexes": {"task": "memories.tasks.care_for_indexes", "schedule": 60},
         "expiry": {"task": "memories.tasks.archive_expired", "schedule": 300},
         "compaction": {"task": "memories.tasks.compact", "schedule": 3600},

@@ -67,7 +67,7 @@ def embed_missing(run: runner.JobRun) -> dict[str, Any]:
     project_id = run.job.project_id
     assert project_id
     return row_vectors.embed_waiting(
-        run, lambda: missing_vectors(project_id), _text, _put
+        run, lambda: missing_vectors(project_id), _text, row_vectors.each(_put)
     )
 
 
@@ -107,5 +107,6 @@ reembed.register(
         due=KNOWN_LESSONS & Q(operation__in=LESSON_OPERATIONS),
         text=_text,
         store=_store_unchanged,
+        kind="embed_deltas",
     )
 )

@@ -25,7 +25,7 @@ from bench.report import quality_metrics
 from bench.report.progress_bar import ProgressBar
 from bench.web_server import WebClient
 from common.caller import Role
-from inference.embedding import active_model
+from inference.embedding import active_model, row_vectors
 from memories.maintenance import embedding_job
 from projects.models import Project
 from tests.support import product_processes
@@ -116,9 +116,9 @@ def _embed_alone(texts: Sequence[str]) -> float:
     model.embed(texts[:1])
     bar = ProgressBar("embedded alone", len(texts))
     started = time.perf_counter()
-    for start in range(0, len(texts), embedding_job.EMBED_BATCH):
-        model.embed(texts[start : start + embedding_job.EMBED_BATCH])
-        bar.show(min(start + embedding_job.EMBED_BATCH, len(texts)))
+    for start in range(0, len(texts), row_vectors.READ):
+        model.embed(texts[start : start + row_vectors.READ])
+        bar.show(min(start + row_vectors.READ, len(texts)))
     return time.perf_counter() - started
 
 

@@ -34,7 +34,10 @@ def embed_messages(run: runner.JobRun) -> dict[str, Any]:
     """Embed the messages of a project that have words and no vector."""
     rows = Message.objects.light().filter(WITH_WORDS, project_id=run.job.project_id)
     return row_vectors.embed_waiting(
-        run, lambda: row_vectors.without_vector(rows), words_of, _put_message
+        run,
+        lambda: row_vectors.without_vector(rows),
+        words_of,
+        row_vectors.each(_put_message),
     )
 
 
@@ -43,7 +46,10 @@ def embed_summaries(run: runner.JobRun) -> dict[str, Any]:
     """Embed the summaries of a project that have no vector."""
     rows = Summary.objects.light().filter(project_id=run.job.project_id)
     return row_vectors.embed_waiting(
-        run, lambda: row_vectors.without_vector(rows), _content, _put_summary
+        run,
+        lambda: row_vectors.without_vector(rows),
+        _content,
+        row_vectors.each(_put_summary),
     )
 
 
@@ -92,6 +98,7 @@ reembed.register(
         due=WITH_WORDS,
         text=words_of,
         store=store_message,
+        kind="embed_messages",
         release=1,
     )
 )
@@ -103,6 +110,7 @@ reembed.register(
         due=Q(),
         text=_content,
         store=store_summary,
+        kind="embed_summaries",
         release=1,
     )
 )

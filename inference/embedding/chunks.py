@@ -34,6 +34,12 @@ def estimate_starts(text: str) -> list[int]:
     return starts
 
 
+def estimate_count(text: str) -> int:
+    """Return about how many chunks a text has, without a tokenizer."""
+    step = MAX_TOKENS - OVERLAP
+    return min(MAX_CHUNKS, 1 + tokens.estimate(text) // step)
+
+
 def find_spans(text: str, token_starts: TokenStarts) -> list[TextSpan]:
     """Return the spans of a text's chunks, at least one; the spans overlap.
 

@@ -68,6 +68,8 @@ class EmbeddedTable:
     text: Callable[[Any], str]
     # Stores the vectors of a row's chunks unless its text has changed meanwhile.
     store: Callable[[Any, list[Vector]], None]
+    # The kind of the job that embeds a project's rows without a vector.
+    kind: str
     # Cursors of running jobs count the tables, so the tables of a later release come last.
     release: int = 0
     # The work that had to wait until the model is active. It must call its argument at
@@ -79,6 +81,11 @@ class EmbeddedTable:
         vectors = self.vectors._base_manager.filter(**{self.owner: OuterRef("pk")})
         by_model = Exists(vectors.filter(model=model))
         return self.rows.filter(~by_model, self.due | Q(Exists(vectors)))
+
+    def waiting(self, model: str) -> QuerySet[Any]:
+        """Return the rows that their job has to embed: `due`, and without a vector."""
+        vectors = self.vectors._base_manager.filter(**{self.owner: OuterRef("pk")})
+        return self.rows.filter(self.due, ~Exists(vectors.filter(model=model)))
 
     def without_vector_among(
         self, ids: Sequence[uuid.UUID], model: str
@@ -108,6 +115,10 @@ def register(table: EmbeddedTable) -> None:
     """Add a table of vectors; the order is fixed, because cursors refer to it."""
     EMBEDDED_TABLES.append(table)
     EMBEDDED_TABLES.sort(key=lambda each: (each.release, each.vectors._meta.db_table))
+
+
+def table_of(vectors: type[Model]) -> EmbeddedTable:
+    return next(each for each in EMBEDDED_TABLES if each.vectors is vectors)
 
 
 @dataclass

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
-from inference.embedding import active_model
+from inference.embedding import active_model, chunks
 from inference.embedding.embedder import Embedder
-from inference.embedding.vector import Vector
+from inference.embedding.vector import Vector, batches
 from inference.errors import InferenceError
 from jobs import errors as job_errors
 from jobs import runner
@@ -19,8 +19,11 @@ from jobs import runner
 R = TypeVar("R", bound=Model)
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
-BATCH = 32  # rows embedded between two steps of a job
+BATCH_CHUNKS = 128  # chunks embedded between two steps of a job; a model takes seconds
+READ = 128  # rows read at a time
+WINDOW = 10_000  # ids read at a time; each query scans the whole project
 PROBE = "Does the model answer at all?"
+PendingVectors = Future[list[list[Vector]]]
 Refusals = dict[uuid.UUID, str]  # {id of a row whose text is refused: reason}
 
 
@@ -50,13 +53,25 @@ def store_chunks(row: Any, vectors: Sequence[Vector]) -> None:
     )
 
 
+def each(
+    store: Callable[[R, list[Vector]], None],
+) -> Callable[[Sequence[tuple[R, list[Vector]]]], None]:
+    """Return the function that stores the vectors of each of several rows."""
+
+    def store_each(pairs: Sequence[tuple[R, list[Vector]]]) -> None:
+        for row, vectors in pairs:
+            store(row, vectors)
+
+    return store_each
+
+
 def embed_rows(
     rows: Sequence[R],
     text: Callable[[R], str],
     refusals: Refusals,
     *,
     model: Embedder | None = None,
-    pending: Future[list[list[Vector]]] | None = None,
+    pending: PendingVectors | None = None,
 ) -> Iterator[tuple[R, list[Vector]]]:
     """Yield each row with the vectors of its chunks.
 
@@ -90,23 +105,65 @@ def embed_waiting(
     run: runner.JobRun,
     rows: Callable[[], QuerySet[R]],
     text: Callable[[R], str],
-    store: Callable[[R, list[Vector]], None],
+    store: Callable[[Sequence[tuple[R, list[Vector]]]], None],
 ) -> dict[str, Any]:
     """Embed rows until none is left: the work of a job. Return the job's result.
 
     `rows` is called for each batch, because the active model may change between two
-    batches.
+    batches. If the model refuses a text, the job skips the text and names it in the result.
+    While another job does this work in the project, this one waits.
     """
+    run.require_alone()
     done, refusals = run.job.done, Refusals()
-    while batch := list(rows().exclude(pk__in=list(refusals)).order_by("pk")[:BATCH]):
-        pairs = list(embed_rows(batch, text, refusals))
-        for row, vectors in pairs:
-            store(row, vectors)
-        done += len(pairs)
-        run.step(done)
-        if pairs:
-            run.yield_turn()
+    while ids := _first_ids(rows().exclude(pk__in=list(refusals))):
+        for batch, pending in _begin_batches(rows, ids, text):
+            pairs = list(embed_rows(batch, text, refusals, pending=pending))
+            if pairs:
+                store(pairs)
+            done += len(pairs)
+            run.step(done)
+            if pairs:
+                run.yield_turn()
     return {"embedded": done, "refused": describe(refusals)}
+
+
+def _first_ids(rows: QuerySet[R]) -> list[uuid.UUID]:
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:WINDOW])
+
+
+def _begin_batches(
+    rows: Callable[[], QuerySet[R]],
+    ids: Sequence[uuid.UUID],
+    text: Callable[[R], str],
+) -> Iterator[tuple[list[R], PendingVectors]]:
+    """Yield batches of rows with their pending vectors.
+
+    The model embeds one batch while another batch is stored.
+    """
+    before: tuple[list[R], PendingVectors] | None = None
+    for chosen in batches(ids, size=READ):
+        for batch in split_by_chunks(rows().filter(pk__in=chosen).order_by("pk"), text):
+            pending = active_model.begin_chunks(list(map(text, batch)))
+            if before:
+                yield before
+            before = batch, pending
+    if before:
+        yield before
+
+
+def split_by_chunks(rows: Iterable[R], text: Callable[[R], str]) -> Iterator[list[R]]:
+    """Split rows into batches of about BATCH_CHUNKS chunks, so that a step takes seconds."""
+    batch: list[R] = []
+    size = 0
+    for row in rows:
+        count = chunks.estimate_count(text(row))
+        if batch and size + count > BATCH_CHUNKS:
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += count
+    if batch:
+        yield batch
 
 
 def describe(refusals: Mapping[uuid.UUID, str]) -> list[str]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from common import locks
 from common.db import execute_many, write
 from inference.embedding import active_model, reembed, row_vectors
 from inference.embedding.vector import Vector, batches
@@ -18,17 +16,11 @@ from jobs import runner
 from memories.duplicates import mark
 from memories.models import EmbeddedMemory, Memory, MemoryVector
 from memories.queries import MemoryQuerySet
-from memories.store.vectors import insert_statement, put, read_vectors
+from memories.store.vectors import KIND, insert_statement, put, read_vectors
 from search import vector_index
 
-PendingVectors = Future[list[list[Vector]]]
-
 EMBEDDABLE = Q(deleted_at=None, is_duplicate=False)
-# Number of rows between two steps of the job. The texts are sorted by length before the
-# model gets them, and a larger batch then has less padding.
-EMBED_BATCH = 128
-# Number of ids that are read at a time. Each query scans the whole project.
-WINDOW = 10_000
+COMPARE_BATCH = 128  # memories compared between two steps after a change of the model
 
 
 def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
@@ -37,57 +29,14 @@ def rows_to_embed(project_id: uuid.UUID) -> MemoryQuerySet:
     return row_vectors.without_vector(rows)
 
 
-@runner.handler("embed", attempts=20, silence=timedelta(minutes=5))
+@runner.handler(KIND, attempts=20, silence=timedelta(minutes=5))
 def embed_waiting(run: runner.JobRun) -> dict[str, Any]:
-    """Embed memories that have no vector, and compare these memories.
-
-    A project has one working job at a time. A second job leaves its rows to the first job,
-    which queries again after it has released the lock. If the model refuses a text, the job
-    skips the text and names it in the result.
-    """
+    """Embed memories that have no vector, and compare these memories."""
     project_id = run.job.project_id
     assert project_id
-    done, refused = run.job.done, row_vectors.Refusals()
-    while ids := _waiting_ids(project_id, refused):
-        with locks.try_advisory_lock(f"embed:{project_id}") as is_mine:
-            if not is_mine:
-                break
-            for batch, pending in _start_batches(project_id, ids):
-                embedded = list(
-                    row_vectors.embed_rows(batch, _text_of, refused, pending=pending)
-                )
-                _store_and_check(embedded)
-                done += len(embedded)
-                run.step(done)
-                if embedded:
-                    run.yield_turn()
-    return {"embedded": done, "refused": row_vectors.describe(refused)}
-
-
-def _waiting_ids(
-    project_id: uuid.UUID, refused: row_vectors.Refusals
-) -> list[uuid.UUID]:
-    rows = rows_to_embed(project_id).exclude(pk__in=list(refused)).order_by("pk")
-    return list(rows.values_list("pk", flat=True)[:WINDOW])
-
-
-def _start_batches(
-    project_id: uuid.UUID, ids: Sequence[uuid.UUID]
-) -> Iterator[tuple[list[Memory], PendingVectors]]:
-    """Yield batches of memories with their pending vectors.
-
-    The model embeds one batch while another batch is stored.
-    """
-    before: tuple[list[Memory], PendingVectors] | None = None
-    for chosen in batches(ids, size=EMBED_BATCH):
-        rows = rows_to_embed(project_id).filter(pk__in=chosen)
-        batch = list(rows.light().order_by("pk"))
-        pending = active_model.begin_chunks(list(map(_text_of, batch)))
-        if before:
-            yield before
-        before = batch, pending
-    if before:
-        yield before
+    return row_vectors.embed_waiting(
+        run, lambda: rows_to_embed(project_id).light(), _text_of, _store_and_check
+    )
 
 
 def _text_of(memory: Memory) -> str:
@@ -96,7 +45,7 @@ def _text_of(memory: Memory) -> str:
 
 @write
 def _store_and_check(embedded: Sequence[EmbeddedMemory]) -> None:
-    if embedded and (fresh := _lock_unchanged(embedded)):
+    if fresh := _lock_unchanged(embedded):
         put(fresh)
         mark.check_all(fresh[0][0].project, fresh)
 
@@ -157,9 +106,9 @@ def _newest_first(rows: MemoryQuerySet) -> Iterator[Sequence[uuid.UUID]]:
     """
     ids = rows.order_by("-pk").values_list("pk", flat=True)
     last = uuid.UUID(int=2**128 - 1)
-    while window := list(ids.filter(pk__lt=last)[:WINDOW]):
+    while window := list(ids.filter(pk__lt=last)[: row_vectors.WINDOW]):
         last = window[-1]
-        yield from batches(window, size=EMBED_BATCH)
+        yield from batches(window, size=COMPARE_BATCH)
 
 
 vector_index.INDEXED_TABLES.append(MemoryVector)
@@ -171,6 +120,7 @@ reembed.register(
         due=EMBEDDABLE,
         text=_text_of,
         store=_store_unchanged,
+        kind=KIND,
         finish=check_embedded,
     )
 )

@@ -18,6 +18,7 @@ from memories.models import EmbeddedMemory, Memory, MemoryVector
 
 log = structlog.get_logger(__name__)
 
+KIND = "embed"  # the kind of the job that embeds memories
 # A larger batch is stored without vectors, and a job embeds it later.
 MAX_INLINE = 20
 # The beginning of each note on a memory that is stored without a vector.
@@ -128,4 +129,4 @@ def read_vectors(memories: Sequence[Memory]) -> list[EmbeddedMemory]:
 
 
 def embed_later(project_id: uuid.UUID) -> None:
-    queue.enqueue("embed", project_id=project_id, key=str(project_id))
+    queue.enqueue(KIND, project_id=project_id, key=str(project_id))

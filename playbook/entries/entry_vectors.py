@@ -68,7 +68,9 @@ def embed_missing(run: runner.JobRun) -> dict[str, Any]:
         run,
         lambda: missing_vectors(project_id).light(),
         _text,
-        lambda entry, vectors: _store_if_unchanged(entry, vectors, put),
+        row_vectors.each(
+            lambda entry, vectors: _store_if_unchanged(entry, vectors, put)
+        ),
     )
 
 
@@ -102,5 +104,6 @@ reembed.register(
         store=lambda entry, vectors: _store_if_unchanged(
             entry, vectors, row_vectors.store_chunks
         ),
+        kind="embed_entries",
     )
 )

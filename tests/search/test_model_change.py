@@ -16,7 +16,13 @@ from django.utils import timezone
 
 from audit.models import AuditEvent
 from common.caller import SYSTEM
-from inference.embedding import active_model, embedder, fake, model_record
+from inference.embedding import (
+    active_model,
+    embedder,
+    fake,
+    model_record,
+    row_vectors,
+)
 from inference.embedding import reembed as reembed_job
 from inference.errors import ProviderDown, RequestRefusal
 from inference.models import ActiveModel
@@ -368,7 +374,7 @@ class TestComparingAfterTheSwitch:
 
     @pytest.fixture(autouse=True)
     def _batches(self, monkeypatch):
-        monkeypatch.setattr(embedding_job, "EMBED_BATCH", 2)
+        monkeypatch.setattr(embedding_job, "COMPARE_BATCH", 2)
 
     @pytest.fixture
     def late(self, remember):
@@ -395,7 +401,7 @@ class TestComparingAfterTheSwitch:
         assert left[-2:] == [1, 0]
 
     def test_a_window_follows_the_other(self, three, reembed, monkeypatch):
-        monkeypatch.setattr(embedding_job, "WINDOW", 1)
+        monkeypatch.setattr(row_vectors, "WINDOW", 1)
         reembed()
 
         assert not Memory.objects.filter(is_compared=False).exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -10,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import AuditEvent
-from common import locks
+from inference.embedding import row_vectors
 from jobs import runner
 from jobs.models import Job
 from memories.maintenance import embedding_job
@@ -156,7 +155,7 @@ class TestEmbedding:
         self, write, run_jobs, refuse, monkeypatch, other_project
     ):
         refuse("number 0 ")
-        monkeypatch.setattr(embedding_job, "EMBED_BATCH", 1)
+        monkeypatch.setattr(row_vectors, "BATCH_CHUNKS", 1)
         monkeypatch.setattr(runner, "TURN_LENGTH", timedelta(0))
         write(lines(30))
         job = embed_job()
@@ -170,21 +169,6 @@ class TestEmbedding:
         job.refresh_from_db()
         assert (job.state, job.done, job.result["embedded"]) == ("done", 29, 29)
         assert len(job.result["refused"]) == 1
-
-    @pytest.mark.django_db(transaction=True)
-    def test_a_second_job_leaves_its_rows_to_the_one_at_work(self, project, write):
-        write(lines(30))
-        job = embed_job()
-
-        with (
-            ThreadPoolExecutor(1) as other,
-            locks.try_advisory_lock(f"embed:{project.pk}"),
-        ):
-            other.submit(run_apart, job).result()
-
-        job.refresh_from_db()
-        assert (job.state, job.result["embedded"]) == ("done", 0)
-        assert embedding_job.rows_to_embed(project.pk).count() == 30
 
     def test_the_one_at_work_looks_again_when_it_has_let_go(
         self, project, write, monkeypatch
@@ -205,10 +189,3 @@ class TestEmbedding:
         job.refresh_from_db()
         assert job.result["embedded"] == 55
         assert not embedding_job.rows_to_embed(project.pk).exists()
-
-
-def run_apart(job):
-    try:
-        runner.run(job.pk)
-    finally:
-        connection.close()
