@@ -41,13 +41,15 @@ class FusionWeights:
 class LaneScores:
     """Two lists of scores, BM25 and cosine; both have the candidates in the same order.
 
-    A score is 0 if the lane did not find the candidate. A list is None if its lane did
-    not run. The scores are lists rather than dicts by id, because hashing the ids took
-    longer than the arithmetic.
+    A score is 0 if the lane did not find the candidate, and a cosine is None if the
+    candidate has no vector. A list is None if its lane did not run. The scores are lists
+    rather than dicts by id, because hashing the ids took longer than the arithmetic.
     """
 
     keyword: list[float] | None
-    semantic: list[float] | None
+    semantic: list[float | None] | None
+    # The share of the candidates by words that have a vector, of those that will have one.
+    coverage: float = 1.0
 
 
 def fuse_lanes(
@@ -60,22 +62,39 @@ def fuse_lanes(
     the best candidate is. The ranks are therefore multiplied by a measure of how well
     the best candidate fits the query. A score then means the same in every answer, and
     `min_score` can remove all hits of a query that nothing fits.
+
+    A candidate without a vector has its keyword share in both lanes. The best cosine of few
+    rows says little, so the semantic lane has the weight of the rows that it knows.
     """
     shares = [score / max_score for score in lanes.keyword or ()]
-    cosines = [max(score, 0.0) for score in lanes.semantic or ()]
     if lanes.semantic is None:
         return shares
+    cosines = [None if score is None else max(score, 0.0) for score in lanes.semantic]
     if lanes.keyword is None:
-        return cosines
+        return [score or 0.0 for score in cosines]
     keyword, semantic = _normalise(weights.keyword, weights.semantic)
     scale = reciprocal_ranks if weights.fusion == "rrf" else relative_scores
-    scaled = zip(scale(shares), scale(cosines), strict=True)
-    fits = zip(shares, cosines, strict=True)
-    best = max((keyword * a + semantic * b for a, b in fits), default=0.0)
+    fits = _sum_lanes(shares, cosines, keyword, semantic)
+    best = max(fits, default=0.0)
     keyword, semantic = weights.order_weights
+    known_cosines = [score for score in cosines if score is not None]
+    keyword, semantic = _normalise(keyword, semantic * lanes.coverage)
+    known = iter(scale(known_cosines))
+    places = [None if score is None else next(known) for score in cosines]
     # The root raises scores in the middle of the scale, where the second-best answers
     # are.
-    return [(keyword * a + semantic * b) ** 0.5 * best for a, b in scaled]
+    sums = _sum_lanes(scale(shares), places, keyword, semantic)
+    return [each**0.5 * best for each in sums]
+
+
+def _sum_lanes(
+    words: list[float], meaning: list[float | None], keyword: float, semantic: float
+) -> list[float]:
+    """Add the weighted scores of two lanes; without a vector, words have the whole weight."""
+    return [
+        a if b is None else keyword * a + semantic * b
+        for a, b in zip(words, meaning, strict=True)
+    ]
 
 
 def _normalise(keyword: float, semantic: float) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from search import (
     bm25,
     fuse,
     keyword,
+    missing_vectors,
     nearest_rows,
     parse_query,
     relevance,
@@ -181,9 +182,11 @@ def rank(
     if condition:
         notes += _note_left_out(every, rows, plan, vector)
     found = candidates.rows
+    missing = missing_vectors.look(rows, found, vector)
     lanes = LaneScores(
         keyword=[each.keyword for each in found] if terms else None,
         semantic=_similarities(found, vector) if vector else None,
+        coverage=missing.coverage,
     )
     weights = _fusion_weights(request, parsed.ranked, pending.terms)
     scores = fuse.fuse_lanes(lanes, weights, max_score=bm25.max_score(terms))
@@ -192,7 +195,7 @@ def rank(
         mark_relevant(hits, max_score=bm25.max_score(terms)),
         pending.terms,
         {"keyword": candidates.keyword_count, "semantic": candidates.semantic_count},
-        notes,
+        notes + missing.notes,
         vector,
         candidates.probe,
         row_filter,
@@ -222,11 +225,13 @@ def _note_left_out(
     )
 
 
-def _similarities(candidates: Sequence[Candidate], vector: Vector) -> list[float]:
-    """Return the candidates' cosines on the scale of the bundled model; 0 without a vector."""
+def _similarities(
+    candidates: Sequence[Candidate], vector: Vector
+) -> list[float | None]:
+    """Return the candidates' cosines on the scale of the bundled model."""
     scale = active_model.scale_of(vector.model)
     return [
-        0.0 if each.cosine is None else scale.similarity(each.cosine)
+        None if each.cosine is None else scale.similarity(each.cosine)
         for each in candidates
     ]
 
@@ -291,12 +296,13 @@ def order_hits(
 
     order = newest = sorted(range(len(ids)), key=lambda at: ids[at].int, reverse=True)
     ranks: list[dict[str, LaneRank]] = [{} for _ in ids]
-    for name, values in (("keyword", lanes.keyword), ("semantic", lanes.semantic)):
-        if values is None:
+    for name, scores_of in (("keyword", lanes.keyword), ("semantic", lanes.semantic)):
+        if scores_of is None:
             continue
+        values = [-1.0 if score is None else score for score in scores_of]
         order = sorted(newest, key=values.__getitem__, reverse=True)
         for rank, at in enumerate(order, start=1):
-            if values[at]:
+            if scores_of[at]:
                 ranks[at][name] = LaneRank(rank, round(values[at], 6))
     best = sorted(order, key=scores.__getitem__, reverse=True)
     return [Hit(ids[at], round(scores[at], 6), ranks[at]) for at in best]

@@ -14,8 +14,9 @@ from django.core.management.base import CommandError
 from bench.datasets import corpora
 from bench.datasets.corpora import CorpusDocument, JudgedCollection, JudgedQuery
 from bench.fixtures import temp_project
-from bench.measures import search_silence
+from bench.measures import search_silence, search_while_embedding
 from bench.measures.search_silence import SilenceResult
+from bench.measures.search_while_embedding import PartialResult
 from bench.options import BenchmarkOptions
 from bench.report import quality_metrics
 from bench.report.progress_bar import ProgressBar
@@ -94,6 +95,7 @@ class CollectionResult:
     answers: dict[str, list[QueryAnswer]]
     notes: Counter[str] = field(default_factory=Counter)
     silence: SilenceResult | None = None
+    partial: Sequence[PartialResult] = ()
 
     def ndcgs(self, lane: str) -> list[float]:
         """Return nDCG@10 of each judged query."""
@@ -152,6 +154,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
     return {
         "collections": [_result(result) for result in results],
         "silence": [vars(result.silence) for result in results if result.silence],
+        "partial": [vars(each) for result in results for each in result.partial],
     }
 
 
@@ -185,6 +188,7 @@ def remarks(result: dict[str, Any]) -> Iterator[str]:
                 f"{best['lost']} of {best['right']} right answers"
             )
     yield from search_silence.lines(result["silence"])
+    yield from search_while_embedding.lines(result["partial"])
 
 
 def _measure(
@@ -201,7 +205,26 @@ def _measure(
                 answers[lane].append(run_query(project, query, lane, ids))
         foreign = search_silence.foreign_queries(collections, collection)
         silence = search_silence.measure(project, collection, foreign, ids)
-    return CollectionResult(collection, answers, notes, silence)
+        partial = []
+        if any(query.part for query in collection.queries):
+            partial = search_while_embedding.measure(
+                project,
+                collection,
+                ids,
+                lambda lane: _ndcg(project, collection, ids, lane),
+            )
+    return CollectionResult(collection, answers, notes, silence, partial)
+
+
+def _ndcg(
+    project: Project, collection: JudgedCollection, ids: dict[Any, str], lane: str
+) -> float:
+    answers = [
+        run_query(project, query, lane, ids)
+        for query in collection.queries
+        if query.grades
+    ]
+    return CollectionResult(collection, {lane: answers}).ndcg(lane)
 
 
 def fill_project(

@@ -103,6 +103,21 @@ class TestWhatIsFound:
         assert [hit["seq"] for hit in find("quay", mode="keyword")] == [1]
         assert [hit["seq"] for hit in find("ferry", mode="keyword")] == [2]
 
+    def test_the_result_of_a_tool_is_not_pushed_down_because_it_has_no_vector(
+        self, session_api, find, run_jobs
+    ):
+        found = "error: the ferry to the northern island has no berth"
+        result = {"type": "tool_result", "id": "c1", "content": found}
+        session_api.bootstrap()
+        session_api.append(
+            *(say(f"The ferry number {n} is late") for n in range(5)),
+            call("c1", command="make quay"),
+            {"role": "tool", "parts": [result]},
+        )
+        run_jobs()
+
+        assert find("ferry northern island berth")[0]["seq"] == 7
+
     def test_hidden_and_redacted_messages_are_not_found(
         self, session_api, find, run_jobs
     ):

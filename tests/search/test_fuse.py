@@ -10,6 +10,28 @@ from search.fuse import FusionWeights, LaneScores
 A, B, C = (uuid.UUID(int=n) for n in (1, 2, 3))
 
 
+class TestWithoutVector:
+    @pytest.mark.parametrize("fusion", ["relative", "rrf"])
+    def test_a_candidate_has_its_keyword_share_in_both_lanes(self, fusion):
+        way = FusionWeights(fusion)
+        lanes = LaneScores(keyword=[4.0, 2.0, 1.0], semantic=[0.4, None, 0.2])
+
+        best, missing, last = fuse.fuse_lanes(lanes, way, max_score=10.0)
+
+        assert best > missing > last
+        assert LaneScores(keyword=[4.0], semantic=[None]).coverage == 1
+        (alone,) = fuse.fuse_lanes(LaneScores([4.0], [None]), way, max_score=10.0)
+        assert alone == pytest.approx(0.4)
+
+    def test_the_fewer_vectors_there_are_the_more_words_decide(self):
+        def first(coverage):
+            lanes = LaneScores([1.0, 0.9], [0.1, 0.9], coverage)
+            one, other = fuse.fuse_lanes(lanes, FusionWeights(), max_score=1.0)
+            return int(other > one)
+
+        assert (first(1.0), first(0.05)) == (1, 0)
+
+
 class TestRelative:
     def test_it_scales_the_shares_of_the_best_by_how_well_the_best_fits(self):
         lanes = LaneScores(keyword=[4.0, 2.0], semantic=[0.8, 0.4])
