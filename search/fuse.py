@@ -16,6 +16,13 @@ DIGIT_FACTOR = 3.0
 # (docs/ranking.md, "Fusion").
 LENGTH_FACTOR = 0.55 / 0.45
 LONG_QUERY = 8
+# If the best row has less than this share, the words of a short query say less than the
+# meaning: the keyword lane's weight is multiplied by the square of the part of GOOD_SHARE.
+GOOD_SHARE = 0.4
+# It is not if the meaning tells the rows hardly apart: if the rows at MIDDLE have on average
+# this part of the best cosine.
+FLAT = 0.62
+MIDDLE = slice(20, 60)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,9 @@ def fuse_lanes(
     best = max(fits, default=0.0)
     keyword, semantic = weights.order_weights
     known_cosines = [score for score in cosines if score is not None]
+    is_short = weights.lexemes <= LONG_QUERY
+    if is_short and lanes.coverage == 1 and not _is_flat(known_cosines):
+        keyword *= min(1.0, max(shares) / GOOD_SHARE) ** 2
     keyword, semantic = _normalise(keyword, semantic * lanes.coverage)
     known = iter(scale(known_cosines))
     places = [None if score is None else next(known) for score in cosines]
@@ -85,6 +95,12 @@ def fuse_lanes(
     # are.
     sums = _sum_lanes(scale(shares), places, keyword, semantic)
     return [each**0.5 * best for each in sums]
+
+
+def _is_flat(cosines: list[float]) -> bool:
+    ordered = sorted(cosines, reverse=True)
+    middle = ordered[min(MIDDLE.start, len(ordered) // 2) : MIDDLE.stop]
+    return not middle or sum(middle) >= FLAT * ordered[0] * len(middle)
 
 
 def _sum_lanes(
