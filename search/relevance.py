@@ -5,19 +5,27 @@ The constants were measured with queries that were asked of collections of anoth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# A hit answers the query if its evidence is at least this.
-EVIDENCE = 0.51
+# A hit among MANY_ROWS or more answers the query if its evidence is at least EVIDENCE. The
+# best of fewer rows comes near by chance less often, so it needs less: by LESS_EVIDENCE for
+# each tenth part.
+EVIDENCE = 0.555
+MANY_ROWS = 2_500
+LESS_EVIDENCE = 0.057
+# A long query says much that no answer repeats.
+LONG_EVIDENCE = 0.4
 # What the words add to the cosine: this part of their share of the greatest possible score.
-WORDS_ADD = 0.15
+WORDS_ADD = 0.2
 # Words alone are evidence enough from this share on, and a smaller one if no vector was
 # searched.
 WORDS_ALONE = 0.65
 WORDS_WITHOUT_VECTOR = 0.36
-# If a hit has evidence, so have the hits whose place in the order is nearly as good.
-NEAR_BEST = 0.7
+# If a hit has evidence, the hits are relevant whose place in the order is nearly as good as
+# that of the best.
+NEAR_BEST = 0.6
 # Evidence is looked for among this many hits.
 FIRST_HITS = 20
 
@@ -34,20 +42,23 @@ class HitSignals(NamedTuple):
     score: float
 
 
-def find_relevant(hits: Sequence[HitSignals]) -> list[bool]:
-    """For each hit, in order, return whether it answers the query."""
-    evident = [_has_evidence(hit) for hit in hits]
-    if not any(evident[:FIRST_HITS]):
+def least_evidence(rows: int, *, is_long: bool) -> float:
+    """Return the evidence that answers a query among a number of rows."""
+    tenths = math.log10(MANY_ROWS / max(1, min(rows, MANY_ROWS)))
+    least = EVIDENCE - LESS_EVIDENCE * tenths
+    return min(least, LONG_EVIDENCE) if is_long else least
+
+
+def find_relevant(hits: Sequence[HitSignals], least: float) -> list[bool]:
+    """For each hit, in order, return whether it answers the query; `least` is the evidence."""
+    if not any(_has_evidence(hit, least) for hit in hits[:FIRST_HITS]):
         return [False] * len(hits)
-    best = max((hit.score for hit in hits), default=0.0)
+    best = max(hit.score for hit in hits)
     # A fused score is a root (`search.fuse`); squared, it is the share of the best.
-    return [
-        is_evident or hit.score**2 >= NEAR_BEST * best**2
-        for hit, is_evident in zip(hits, evident, strict=True)
-    ]
+    return [hit.score**2 >= NEAR_BEST * best**2 for hit in hits]
 
 
-def _has_evidence(hit: HitSignals) -> bool:
+def _has_evidence(hit: HitSignals, least: float) -> bool:
     if hit.cosine is None:
         return hit.share >= WORDS_WITHOUT_VECTOR
-    return hit.share >= WORDS_ALONE or hit.cosine + WORDS_ADD * hit.share >= EVIDENCE
+    return hit.share >= WORDS_ALONE or hit.cosine + WORDS_ADD * hit.share >= least

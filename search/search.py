@@ -31,7 +31,7 @@ from search.parse_query import ParsedQuery, Syntax
 from search.postings import CandidateQuery
 from search.relevance import HitSignals
 from search.row_filter import RowFilter, SqlFragment
-from search.search_plan import Candidate, ProbeStats, SearchPlan
+from search.search_plan import Candidate, Candidates, ProbeStats, SearchPlan
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 
@@ -192,7 +192,14 @@ def rank(
     scores = fuse.fuse_lanes(lanes, weights, max_score=bm25.max_score(terms))
     hits = order_hits([each.id for each in found], scores, lanes)
     return Ranking(
-        mark_relevant(hits, max_score=bm25.max_score(terms)),
+        mark_relevant(
+            hits,
+            max_score=bm25.max_score(terms),
+            least=relevance.least_evidence(
+                _count_searched(candidates, plan, pending.terms),
+                is_long=len(pending.terms) > fuse.LONG_QUERY,
+            ),
+        ),
         pending.terms,
         {"keyword": candidates.keyword_count, "semantic": candidates.semantic_count},
         notes + missing.notes,
@@ -261,8 +268,20 @@ def _wait_for_vector(
         return None, (f"keyword lane only: {error}",)
 
 
-def mark_relevant(hits: Sequence[Hit], *, max_score: float) -> list[Hit]:
-    """Return the hits, each with whether it answers the query.
+def _count_searched(
+    candidates: Candidates, plan: SearchPlan, terms: Sequence[Term]
+) -> int:
+    """Return about how many rows were searched.
+
+    If the semantic lane found fewer rows than it may, there are no others.
+    """
+    if 0 < candidates.semantic_count < plan.depth:
+        return len(candidates.rows)
+    return max([len(candidates.rows), *(term.documents for term in terms)])
+
+
+def mark_relevant(hits: Sequence[Hit], *, max_score: float, least: float) -> list[Hit]:
+    """Return the hits, each with whether it answers the query; `least` is the evidence.
 
     A row that has no vector yet is judged by its words, as are all rows without a query vector.
     """
@@ -280,7 +299,9 @@ def mark_relevant(hits: Sequence[Hit], *, max_score: float) -> list[Hit]:
     ]
     return [
         hit._replace(is_relevant=is_relevant)
-        for hit, is_relevant in zip(hits, relevance.find_relevant(signals), strict=True)
+        for hit, is_relevant in zip(
+            hits, relevance.find_relevant(signals, least), strict=True
+        )
     ]
 
 

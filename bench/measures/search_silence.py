@@ -24,14 +24,19 @@ SEED = 20261125
 class SilenceResult:
     """What the cut-off does to one collection.
 
-    `ndcg_kept` is the part of nDCG@10 that stays, and `precision_times` how many times the
-    precision at limit 20 rises. `answered` of `foreign` queries of other collections get a
+    `ndcg_kept` is the part of nDCG@10 that stays, and `recall_kept` that of the recall at limit
+    20. `precision_times` and `f1_times` are how many times precision and F1 at limit 20 rise;
+    `precision` and `recall` are those with the cut-off. `answered` of `foreign` queries of other collections get a
     hit; `silent` of `unanswerable` queries of its own get none.
     """
 
     name: str
     ndcg_kept: float
     precision_times: float
+    recall_kept: float
+    f1_times: float
+    precision: float
+    recall: float
     foreign: int
     answered: int
     unanswerable: int
@@ -74,6 +79,10 @@ def measure(
         precision_times=_ratio(
             [q.precision for q in cut], [q.precision for q in whole]
         ),
+        recall_kept=_ratio([q.recall for q in cut], [q.recall for q in whole]),
+        f1_times=_ratio([q.f1 for q in cut], [q.f1 for q in whole]),
+        precision=quality_metrics.mean([q.precision for q in cut]),
+        recall=quality_metrics.mean([q.recall for q in cut]),
         foreign=len(foreign),
         answered=sum(bool(_ask(project, q, ids, cutoff="auto")) for q in foreign),
         unanswerable=len(unanswerable),
@@ -85,6 +94,12 @@ def measure(
 class _Quality:
     ndcg: float
     precision: float
+    recall: float
+
+    @property
+    def f1(self) -> float:
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
 
 
 def _ask(
@@ -101,6 +116,7 @@ def _quality(query: JudgedQuery, found: Sequence[str]) -> _Quality:
     return _Quality(
         quality_metrics.ndcg(list(found), query.grades, depth=DEPTH),
         right / len(found) if found else 0.0,
+        right / len(query.grades),
     )
 
 
@@ -114,7 +130,9 @@ def lines(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in results:
         yield (
             f"{row['name']}: with cutoff auto {row['ndcg_kept']:.2f} of nDCG@10 stays, "
-            f"precision at 20 is {row['precision_times']:.1f} times as high; "
+            f"precision at 20 is {row['precision_times']:.1f} times as high "
+            f"({row['precision']:.2f}), {row['recall_kept']:.2f} of the recall stays "
+            f"({row['recall']:.2f}), F1 is {row['f1_times']:.2f} times as high; "
             f"{row['answered']} of {row['foreign']} foreign queries get a hit; "
             f"{row['silent']} of {row['unanswerable']} queries without an answer get none"
         )

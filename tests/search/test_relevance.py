@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inference.embedding.fake import outage
 from search import relevance
-from search.relevance import HitSignals, find_relevant
+from search.relevance import HitSignals, find_relevant, least_evidence
 from search.search import Hit, LaneRank, mark_relevant
 
 SIGNALS = st.builds(
@@ -28,28 +28,36 @@ SIGNALS = st.builds(
         (0.7, 0.0, True),  # by its words
         (0.4, 0.46, True),  # by both together
         (0.4, 0.4, False),
-        (0.0, 0.5, False),
+        (0.0, 0.49, False),
         (0.4, None, True),  # without a vector, words must do
         (0.3, None, False),
     ],
 )
 def test_evidence_is_in_words_and_meaning(share, cosine, is_relevant):
-    assert find_relevant([HitSignals(share, cosine, 0.5)]) == [is_relevant]
+    assert find_relevant([HitSignals(share, cosine, 0.5)], 0.5) == [is_relevant]
 
 
-def test_what_is_nearly_as_good_as_an_answer_is_relevant_too():
+def test_only_what_is_nearly_as_good_as_the_best_is_relevant_too():
     hits = [
         HitSignals(0.2, 0.6, 0.8),
         HitSignals(0.2, 0.4, 0.7),
-        HitSignals(0.2, 0.4, 0.6),
+        HitSignals(0.2, 0.55, 0.5),
     ]
 
-    assert find_relevant(hits) == [True, True, False]
+    assert find_relevant(hits, 0.5) == [True, True, False]
+
+
+def test_the_best_of_few_rows_needs_less_evidence():
+    sizes = (20, 200, 2_500, 1_000_000)
+    least = [least_evidence(rows, is_long=False) for rows in sizes]
+
+    assert least[0] < least[1] < least[2] == least[3]
+    assert least_evidence(1_000_000, is_long=True) < least[2]
 
 
 @given(st.lists(SIGNALS, max_size=30))
 def test_there_is_a_verdict_for_each_hit_and_none_without_evidence(hits):
-    found = find_relevant(hits)
+    found = find_relevant(hits, 0.5)
 
     assert len(found) == len(hits)
     if not any(found[:20]):
@@ -63,7 +71,7 @@ def test_a_row_without_a_vector_is_judged_by_its_words():
         Hit(uuid.uuid4(), 0.3, {**words, "semantic": LaneRank(1, 0.1)}),
     ]
 
-    found = mark_relevant(hits, max_score=1.0)
+    found = mark_relevant(hits, max_score=1.0, least=0.5)
 
     assert [hit.is_relevant for hit in found] == [True, False]
 
@@ -113,7 +121,7 @@ class TestTheCutoff:
         assert len(answer["hits"]) == 1
 
     def test_the_limit_counts_what_is_left(self, ask, monkeypatch):
-        def find_last(signals):
+        def find_last(signals, least):
             return [False] * (len(signals) - 1) + [True]
 
         monkeypatch.setattr(relevance, "find_relevant", find_last)
