@@ -58,6 +58,23 @@ class TestRelative:
 
         assert scores.index(max(scores)) == first
 
+    def test_few_words_count_less_if_no_row_has_them_and_the_meaning_tells_rows_apart(
+        self,
+    ):
+        def leads(best_share, other_cosines):
+            """Whether the row with the best words comes before that with the best cosine."""
+            shares = [best_share, 0.5 * best_share, *(0.0 for _ in other_cosines)]
+            lanes = LaneScores(shares, [0.45, 0.9, *other_cosines])
+            words, meaning, *_ = fuse.fuse_lanes(
+                lanes, FusionWeights(keyword=0.6, semantic=0.4), max_score=1.0
+            )
+            return words > meaning
+
+        apart, alike = [0.1] * 30, [0.8] * 30
+        assert leads(0.5, apart)
+        assert not leads(0.1, apart)
+        assert leads(0.1, alike)
+
     def test_words_lead_in_the_order_when_the_query_has_an_id(self):
         lanes = LaneScores(keyword=[2.0, 1.4], semantic=[0.5, 0.9])
 
