@@ -16,6 +16,9 @@ DIGIT_FACTOR = 3.0
 # (docs/ranking.md, "Fusion").
 LENGTH_FACTOR = 0.55 / 0.45
 LONG_QUERY = 8
+# While vectors are missing, the semantic lane's weight is multiplied by this power of the
+# coverage: the best cosine of few rows says little.
+FEW_VECTORS = 3
 # If the best row has less than this share, the words of a short query say less than the
 # meaning: the keyword lane's weight is multiplied by the square of the part of GOOD_SHARE.
 GOOD_SHARE = 0.4
@@ -70,8 +73,7 @@ def fuse_lanes(
     the best candidate fits the query. A score then means the same in every answer, and
     `min_score` can remove all hits of a query that nothing fits.
 
-    A candidate without a vector has its keyword share in both lanes. The best cosine of few
-    rows says little, so the semantic lane has the weight of the rows that it knows.
+    A candidate without a vector has its keyword share in both lanes.
     """
     shares = [score / max_score for score in lanes.keyword or ()]
     if lanes.semantic is None:
@@ -88,7 +90,7 @@ def fuse_lanes(
     is_short = weights.lexemes <= LONG_QUERY
     if is_short and lanes.coverage == 1 and not _is_flat(known_cosines):
         keyword *= min(1.0, max(shares) / GOOD_SHARE) ** 2
-    keyword, semantic = _normalise(keyword, semantic * lanes.coverage)
+    keyword, semantic = _normalise(keyword, semantic * lanes.coverage**FEW_VECTORS)
     known = iter(scale(known_cosines))
     places = [None if score is None else next(known) for score in cosines]
     # The root raises scores in the middle of the scale, where the second-best answers
