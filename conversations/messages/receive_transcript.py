@@ -35,6 +35,7 @@ from conversations.sessions import writers
 from conversations.sessions.lifecycle import SessionIdentity
 from conversations.sessions.lookup import lock_session
 from conversations.transcripts.events import (
+    QUEUED,
     TranscriptContext,
     TranscriptCounts,
     recorded_fields,
@@ -127,6 +128,7 @@ def receive(
         on_bytes=digest.update,
     )
     context = _context_of(session) if part.cursor else TranscriptContext()
+    context.waiting = _waiting_of(session)
     messages = read_messages(part.format, lines, receipt.counts, context)
     limited = _limit(_count_tasks(messages, receipt))
     prepared = _prepare(project, limited, receipt.counts)
@@ -197,6 +199,17 @@ def _context_of(session: Session) -> TranscriptContext:
         str(fields.get(name) or "") for name in ("cwd", "branch", "model")
     )
     return TranscriptContext(cwd=cwd, branch=branch, model=model, message_id=message_id)
+
+
+def _waiting_of(session: Session) -> dict[str, str]:
+    """Return what earlier parts stored because it waited: {id: digest of its words}."""
+    rows = session.messages.visible().filter(external_id__startswith=QUEUED)
+    found = rows.order_by("seq").values_list("external_id", "metadata")
+    return {
+        message_id: str(digest)
+        for message_id, metadata in found
+        if (digest := recorded_fields(metadata).get("waiting"))
+    }
 
 
 def _count_tasks(

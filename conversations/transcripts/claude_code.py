@@ -18,10 +18,12 @@ from dataclasses import replace
 from typing import Any
 
 from conversations.formats import anthropic
-from conversations.formats.harness import find_unknown_element, split_harness
+from conversations.formats.harness import split_harness
 from conversations.formats.message import ChatMessage, MalformedMessage
 from conversations.transcripts.events import (
     KEY,
+    OUTSIDE_MARKS,
+    QUEUED,
     LineWithoutMessage,
     TranscriptContext,
     UnknownLine,
@@ -74,10 +76,14 @@ def read_line(
 def read_waiting(context: TranscriptContext) -> Iterable[ChatMessage]:
     """Return what a person typed that still waits at the end.
 
-    If it becomes a prompt after all, the prompt has the same id.
+    If a later part makes it a prompt, the prompt has the same id.
     """
     waiting, context.queue = context.queue, []
-    return [_said(each, _queued_id(_typed(each))) for each in waiting if _typed(each)]
+    return [
+        _said(each, _queued_id(each), waiting=_digest(words))
+        for each in waiting
+        if (words := _typed(each))
+    ]
 
 
 def _read_queue(line: Mapping[str, Any], context: TranscriptContext) -> ChatMessage:
@@ -87,12 +93,11 @@ def _read_queue(line: Mapping[str, Any], context: TranscriptContext) -> ChatMess
     elif operation == "popAll":
         context.queue.clear()
     elif operation == "dequeue":
-        context.is_prompt_stored = not context.queue
-        del context.queue[:1]
+        context.dequeued = context.queue.pop(0) if context.queue else {}
     elif operation == "remove" and context.queue:
         typed = _typed(first := context.queue.pop(0))
         if typed and not _is_told(typed, context, by=1):
-            return _said(first, _queued_id(f"{text_of(first, 'timestamp')} {typed}"))
+            return _said(first, _queued_id(first))
     raise LineWithoutMessage(f"queue-operation {operation}")
 
 
@@ -109,7 +114,10 @@ def _read_attachment(
         raise LineWithoutMessage(f"attachment {kind}")
     if attachment.get("isMeta") is True or not (typed := _typed(line)):
         raise LineWithoutMessage(f"attachment {kind}")
-    if _is_told(typed, context, by=-1):
+    is_queued = typed in map(_typed, context.queue)
+    if _is_told(typed, context, by=-1) or (
+        not is_queued and _find_waiting(typed, context)
+    ):
         raise LineWithoutMessage(f"attachment {kind}, told before")
     return _said(line, text_of(line, "uuid"))
 
@@ -128,20 +136,52 @@ def _typed(line: Mapping[str, Any]) -> str:
         texts = [text_of(each, "text") for each in content if isinstance(each, dict)]
         content = "\n".join(filter(None, texts))
     text = content if isinstance(content, str) else ""
-    return "" if find_unknown_element(text) else split_harness(text)[0].strip()
+    return split_harness(text)[0].strip()
 
 
-def _queued_id(words: str) -> str:
-    return "queued:" + hashlib.sha256(words.encode()).hexdigest()[:40]
+def _queued_id(line: Mapping[str, Any]) -> str:
+    """Return the id of what was put into the queue; the same words may be put in again."""
+    return QUEUED + _digest(f"{text_of(line, 'timestamp')} {_typed(line)}")
 
 
-def _said(line: Mapping[str, Any], message_id: str) -> ChatMessage:
+def _digest(words: str) -> str:
+    return hashlib.sha256(words.encode()).hexdigest()[:40]
+
+
+def _find_waiting(words: str, context: TranscriptContext) -> str:
+    """Return the id under which an earlier part stored words of the queue, only once."""
+    digest = _digest(words)
+    found = next((key for key, each in context.waiting.items() if each == digest), "")
+    context.waiting.pop(found, None)
+    return found
+
+
+def _find_stored_prompt(
+    line: Mapping[str, Any], kept: Mapping[str, Any], context: TranscriptContext
+) -> str:
+    """Return the id under which an earlier part stored the prompt that left the queue.
+
+    Between the two may stand the results of calls, and what the harness says.
+    """
+    words = _typed({"content": object_of(line, "message").get("content")})
+    if context.dequeued is None or not words or any(map(kept.get, OUTSIDE_MARKS)):
+        return ""
+    first, context.dequeued = context.dequeued, None
+    if words == _typed(first):
+        known = _queued_id(first)
+        return known if context.waiting.pop(known, "") else ""
+    if (known := _find_waiting(words, context)) and first:
+        context.queue.insert(0, first)  # what an earlier part queued went first
+    return known
+
+
+def _said(line: Mapping[str, Any], message_id: str, **marks: str) -> ChatMessage:
     return ChatMessage(
         "user",
         (text_part(_typed(line)),),
         external_id=message_id,
         created_at=moment_of(line),
-        metadata={KEY: {"queued": True}},
+        metadata={KEY: {"queued": True, **marks}},
     )
 
 
@@ -157,15 +197,10 @@ def _read_message(
         kept["model"] = model
     if text_of(object_of(line, "origin"), "kind") not in PERSON:
         kept["meta"] = True
-    message_id = text_of(line, "uuid")
-    if kind == "user" and context.is_prompt_stored:
-        context.is_prompt_stored = False
-        message_id = _queued_id(
-            _typed({"content": object_of(line, "message").get("content")})
-        )
+    stored = _find_stored_prompt(line, kept, context) if kind == "user" else ""
     return replace(
         message,
-        external_id=message_id,
+        external_id=stored or text_of(line, "uuid"),
         created_at=moment_of(line),
         metadata={KEY: kept},
     )

@@ -15,6 +15,7 @@ from conversations.formats.harness import METADATA_KEYS
 KEY, OLD_KEY = METADATA_KEYS
 # The marks of lines that are the harness's, a subagent's, or a compaction's.
 OUTSIDE_MARKS = ("meta", "sidechain", "compaction")
+QUEUED = "queued:"  # begins the id of what a person typed into the queue of Claude Code
 
 
 def recorded_fields(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -64,11 +65,13 @@ class TranscriptContext:
     model: str = ""
     message_id: str = ""  # of the message before
     # Of Claude Code: lines of what a person typed and the agent has not been given; words
-    # that one kind of line has told and the other may tell again; whether a line before these
-    # has told the next prompt.
+    # that one kind of line has told and the other may tell again; {id: digest of the words}
+    # of what waited at the end of an earlier part; the line that left the queue to be the next
+    # prompt, {} if it is of an earlier part.
     queue: list[Mapping[str, Any]] = field(default_factory=list)
     told: Counter[str] = field(default_factory=Counter)
-    is_prompt_stored: bool = False
+    waiting: dict[str, str] = field(default_factory=dict)
+    dequeued: Mapping[str, Any] | None = None
 
     def fields(self) -> dict[str, str]:
         """Return what a message's metadata keep of the context."""

@@ -267,14 +267,6 @@ def test_what_a_person_typed_while_the_agent_worked_is_a_message_once(lines, wor
     assert said(lines) == words
 
 
-def test_what_waits_at_the_end_of_a_part_is_the_prompt_of_the_next_part():
-    [waiting], _, _ = read([queue(0, "enqueue", "Go")])
-
-    [prompt], _, _ = read([queue(1, "dequeue"), line(2, "user", "Go")])
-
-    assert prompt.external_id == waiting.external_id
-
-
 def test_the_arguments_of_a_command_are_the_words_of_the_person():
     command = "<command-message>review</command-message>\n<command-name>/review</command-name>"
     lines = [line(0, "user", f"{command}\n<command-args>the parser</command-args>")]

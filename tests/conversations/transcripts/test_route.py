@@ -14,7 +14,14 @@ from common.caller import Role
 from conversations.messages import receive_transcript
 from conversations.models import Message, Session, Transcript
 from jobs.models import Job
-from tests.conversations.transcripts.test_claude_code import WORK, call, line, result
+from tests.conversations.transcripts.test_claude_code import (
+    WORK,
+    call,
+    line,
+    queue,
+    queued_command,
+    result,
+)
 
 pytestmark = pytest.mark.django_db
 KEY = "5a1f"
@@ -218,6 +225,64 @@ class TestItsSuccessor:
         assert answer["messages"] == 1
         assert answer["prefix"] == sha(raw(rewritten))
         assert len(texts()) == 6
+
+
+GO = line(0, "user", "Go")
+
+
+class TestWhatWaitsInTheQueue:
+    @pytest.mark.parametrize(
+        ("parts", "told"),
+        [
+            (  # the same words again
+                [
+                    [GO, queue(1, "enqueue", "on")],
+                    [queue(2, "dequeue"), line(3, "user", "on"), queue(4, "enqueue", "on")],
+                    [queue(5, "dequeue"), line(6, "user", "on"), line(7, "user", "on")],
+                ],
+                ["Go", "on", "on", "on"],
+            ),
+            (  # results before the prompt
+                [
+                    [GO, call(1, "c1"), call(2, "c2"), queue(3, "enqueue", "x")],
+                    [queue(4, "dequeue"), result(5, "c1", "A"), line(6, "user", "x")],
+                    [queue(7, "enqueue", "y")],
+                    [queue(8, "dequeue"), result(9, "c2", "B"), line(10, "user", "y")],
+                ],
+                ["Go", "x", "A", "y", "B"],
+            ),
+            (  # another prompt than the one that waited
+                [[GO, queue(1, "enqueue", "x")], [queue(2, "dequeue"), line(3, "user", "z")]],
+                ["Go", "x", "z"],
+            ),
+            (  # what an earlier part queued goes first
+                [
+                    [GO, queue(1, "enqueue", "x")],
+                    [queue(2, "enqueue", "y"), queue(3, "dequeue"), line(4, "user", "x"),
+                     queue(5, "dequeue"), line(6, "user", "y")],
+                ],
+                ["Go", "x", "y"],
+            ),
+            (  # given to the agent at work
+                [
+                    [GO, queue(1, "enqueue", "x")],
+                    [queue(2, "remove"), queued_command(3, "x")],
+                ],
+                ["Go", "x"],
+            ),
+        ],
+    )  # fmt: skip
+    def test_it_is_stored_once_by_parts_and_as_a_whole(self, api, parts, told):
+        place, prefix, whole = 0, "", b""
+        for part in map(raw, parts):
+            whole += part
+            given = {"cursor": place, "prefix": prefix} if place else {}
+            answer = api.sent(part, end_prefix=sha(whole), **given)
+            place, prefix = answer["cursor"], answer["prefix"]
+        api.sent(whole)
+
+        rows = Message.objects.order_by("seq").exclude(role="assistant")
+        assert [row.parts[0].get("text") or row.parts[0]["content"] for row in rows] == told  # fmt: skip
 
 
 class TestLimits:
