@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from conversations.formats.harness import is_of_harness
 from conversations.formats.message import plain_text
 from conversations.models import Message, Summary
 from search import columns, reindex
@@ -18,7 +19,12 @@ WORDS = ("text",)
 
 
 def words_of(message: Message) -> str:
-    """Return what the author of a message says in words, without calls and results."""
+    """Return what the author of a message says in words, without calls and results.
+
+    What a harness says in the name of a person is not searched.
+    """
+    if is_of_harness(message.metadata):
+        return ""
     parts = [part for part in message.parts if part["type"] in WORDS]
     return plain_text(parts)[:MAX_INDEXED]
 

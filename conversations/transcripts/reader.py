@@ -3,7 +3,8 @@
 Each line with words becomes a message, also those that teach nothing (meta, sidechain,
 compaction, echoes of commands): a session is stored without loss. Lines that have no words,
 such as the times of a turn, and those of a type that the format's parser does not know are
-counted. So is an element of a harness that nobody knows and that fills a prompt.
+counted. So is an element that nobody knows and that fills a prompt: it is the harness's
+(docs/decisions/0052).
 """
 
 from __future__ import annotations
@@ -229,28 +230,40 @@ def _read(
     except MalformedMessage as error:
         counts.left_out[f"malformed: {error.path}"] += 1
         return []
-    messages = [_drop_unknown_elements(each, counts) for each in messages]
-    found = [each for each in messages if any(map(_has_words, each.parts))]
+    found = [
+        part
+        for each in messages
+        if any(map(_has_words, each.parts))
+        for part in _mark_unknown_elements(each, line, context, counts)
+    ]
     if not found:
         counts.left_out["no words"] += 1
     return found
 
 
-def _drop_unknown_elements(
-    message: ChatMessage, counts: TranscriptCounts
-) -> ChatMessage:
-    """Leave out, and count, what a harness wrote in a person's name in a new element."""
-    if message.role != "user":
-        return message
-    names = [
-        find_unknown_element(part["text"]) if part["type"] == "text" else ""
-        for part in message.parts
-    ]
-    if not any(names):
-        return message
+def _mark_unknown_elements(
+    message: ChatMessage,
+    line: _ReadLine,
+    context: TranscriptContext,
+    counts: TranscriptCounts,
+) -> Iterator[ChatMessage]:
+    """Yield a message; texts that an unknown element fills are one of the harness, counted."""
+    texts = [p["text"] if p["type"] == "text" else "" for p in message.parts]
+    names = list(map(find_unknown_element, texts)) if message.role == "user" else []
     counts.unknown.update(f"element {name}"[:MAX_REASON] for name in names if name)
-    kept = (part for part, name in zip(message.parts, names, strict=True) if not name)
-    return replace(message, parts=tuple(kept))
+    pairs = list(zip(message.parts, names, strict=False))
+    words = tuple(part for part, name in pairs if not name)
+    elements = tuple(part for part, name in pairs if name)
+    if not elements:
+        yield message
+        return
+    own = message.external_id or _make_id(message, line.digest, context)
+    if any(map(_has_words, words)):
+        yield replace(message, parts=words, external_id=own)
+        own = f"{own}:added"
+    fields = {**message.metadata.get(KEY, {}), "meta": True}
+    marked = {**message.metadata, KEY: fields}
+    yield replace(message, parts=elements, external_id=own, metadata=marked)
 
 
 def _has_words(part: Part) -> bool:

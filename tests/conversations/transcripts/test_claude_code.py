@@ -282,19 +282,32 @@ def test_a_line_of_another_origin_is_no_prompt():
     assert read([*lines, call(1, "c1", command="make")])[1] == []
 
 
-def test_an_unknown_element_that_fills_a_prompt_is_counted_and_not_stored():
+def test_an_unknown_element_that_fills_a_prompt_is_stored_as_the_harness():
     report = "<weather_report day='1'>\nRain\n</weather_report>"
-    texts = [report, f"<system-reminder>Be kind</system-reminder>\n{report}"]
-    texts += [
-        f"{report}\nLook.\n{report}",
-        "<div>Why is this red?</div>",
-        "<task>Fix it</task>",
+    marked = [
+        report,
+        f"<system-reminder>Be kind</system-reminder>\n{report}",
+        "<context>We use tabs.</context>\n<rules>Never deploy on Friday.</rules>",
     ]
+    said = [f"{report}\nLook.\n{report}", "<div>Why?</div>", "<task>Fix it</task>"]
+    both = [{"type": "text", "text": text} for text in (report, "Look at it")]
+    contents = [*marked, *said, both]
 
-    messages, _, counts = read([line(n, "user", text) for n, text in enumerate(texts)])
+    messages, _, counts = read([line(n, "user", c) for n, c in enumerate(contents)])
 
-    assert [m.external_id for m in messages] == ["u2", "u3", "u4"]
-    assert counts.unknown == {"element weather_report": 2}
+    is_marked = [(m.text, "meta" in m.metadata["transcript"]) for m in messages]
+    expected = [(text, True) for text in marked] + [(text, False) for text in said]
+    assert is_marked == [*expected, ("Look at it", False), (report, True)]
+    assert [m.external_id for m in messages][-2:] == ["u6", "u6:added"]
+    assert counts.unknown == {"element weather_report": 3, "element context": 1}
+
+
+def test_an_unknown_element_in_the_queue_is_stored():
+    words = "<feedback>No, keep the cache off.</feedback>"
+
+    messages, _, _ = read([queue(0, "enqueue", words), queue(1, "remove")])
+
+    assert [m.text for m in messages] == [words]
 
 
 def test_what_cannot_be_read_is_counted_and_never_fatal():

@@ -230,6 +230,18 @@ class TestItsSuccessor:
 GO = line(0, "user", "Go")
 
 
+class TestWhatTheHarnessSays:
+    def test_it_is_stored_and_not_searched(self, api):
+        words = "<weather_report>Rain</weather_report>"
+
+        answer = api.sent(raw([line(0, "user", words)]))
+
+        row = Message.objects.get()
+        assert (row.text, row.has_words) == (words, False)
+        assert "rain" not in row.content_tsv
+        assert answer["unknown"] == {"element weather_report": 1}
+
+
 class TestWhatWaitsInTheQueue:
     @pytest.mark.parametrize(
         ("parts", "told"),
