@@ -9,14 +9,16 @@ from typing import Any
 # The elements that harnesses write into the prompts of a session, and the one in which this
 # service gives what it knows (common.text.memory_fence).
 _ELEMENT = re.compile(
-    r"<(agent-memory|system-reminder|(?:task|agent)-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
+    r"(?<!`)<(agent-memory|system-reminder|(?:task|agent)-notification|command-[a-z]{1,20}|local-command-[a-z]{1,20}"
     r"|bash-[a-z]{1,20}|ide(?:_[a-z]{1,20}){0,3}|user-prompt-submit-hook|teammate-message"
     r"|user_instructions|INSTRUCTIONS|environment_context|permissions|turn_aborted|skill|user_shell_command"
     r"|subagent_notification|recommended_plugins|goal_context|collaboration_mode"
     r"|hook_context|untrusted_context|session_context)(?:\s[^>]{0,200})?>"
 )
-# Names that a person's sentence may have in brackets, too.
-_WORDS = ("skill", "permissions", "INSTRUCTIONS")
+_CLOSING = re.compile(r"</([A-Za-z_-]{1,60})>")
+# Behind the opening of an element that a sentence names: `<skill> is empty`, `<skill>, too`.
+_IN_SENTENCE = re.compile(r"[ \t]{1,8}\S|[ \t]{0,8}[.,;:!?)]")
+_MAX_INDENT = 20  # characters before an element that begins a line
 # The element whose content a person typed, behind the name of a command.
 _TYPED = "command-args"
 # An element that fills a text, unless a person may have pasted it from a page or a program.
@@ -34,7 +36,10 @@ _PASTED = re.compile(
 _BEFORE_REQUEST = re.compile(
     r"\s{0,20}# [^\n]{1,200}\n(?:(?!## My request for Codex:)[^\n]{0,4096}\n){0,2000}?## My request for Codex:[ \t]{0,4}\n?"
 )
-_RULES = "# AGENTS.md instructions"
+_RULES = re.compile(
+    r"\s{0,20}# AGENTS\.md instructions[^\n]{0,4096}\n\s{0,20}<INSTRUCTIONS>.*?</INSTRUCTIONS>",
+    re.DOTALL,
+)
 
 # The results of a call that the person refused, and what stands before the person's words: of
 # Claude Code and of OpenCode.
@@ -66,15 +71,16 @@ def read_refusal(result: str, *, is_error: bool) -> str:
 def split_harness(text: str) -> tuple[str, str]:
     """Return the words of the person, and the content of the elements of the harness.
 
-    An element that does not end reaches to the end of the text.
+    An element that begins a line and does not end reaches to the end of the text. One within
+    a sentence is a word of the person.
     """
-    if text.lstrip().startswith(_RULES):
-        return "", text.strip()
-    if before := _BEFORE_REQUEST.match(text):
-        return text[before.end() :].strip(), before[0].strip()
+    rules = _RULES.match(text)
+    start = rules.end() if rules else 0
+    if before := _BEFORE_REQUEST.match(text, start):
+        return text[before.end() :].strip(), text[: before.end()].strip()
     words: list[str] = []
-    added: list[str] = []
-    for kept, content in _pieces(text):
+    added = [text[:start]]
+    for kept, content in _pieces(text[start:]):
         words.append(kept)
         added.append(content)
     content = "\n".join(filter(None, map(str.strip, added)))
@@ -115,19 +121,27 @@ def is_of_harness(metadata: Mapping[str, Any]) -> bool:
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
     """Yield the text before each element, and the element's content."""
-    at = 0
-    while opening := _ELEMENT.search(text, at):
-        closing = f"</{opening[1]}>"
-        end = text.find(closing, opening.end())
-        if end < 0 and opening[1] in _WORDS and text[: opening.start()].strip():
-            break  # a person's words about it
-        if end < 0:
-            yield text[at : opening.start()], text[opening.end() :]
+    at = place = 0
+    last = {found[1]: found.start() for found in _CLOSING.finditer(text)}
+    while opening := _ELEMENT.search(text, place):
+        name, start, place = opening[1], opening.start(), opening.end()
+        if last.get(name, -1) < place:
+            if _is_word(text[max(at, start - _MAX_INDENT) : start], text, place):
+                continue
+            yield text[at:start], text[place:]
             return
-        content = text[opening.end() : end]
-        is_typed = opening[1] == _TYPED
-        yield text[at : opening.start()], "" if is_typed else content
+        end = text.find(f"</{name}>", place)
+        content = text[place:end]
+        is_typed = name == _TYPED
+        yield text[at:start], "" if is_typed else content
         if is_typed:
             yield content, ""
-        at = end + len(closing)
+        at = place = end + len(f"</{name}>")
     yield text[at:], ""
+
+
+def _is_word(before: str, text: str, end: int) -> bool:
+    """Return whether an opening that nothing closes is a word of a person's sentence."""
+    lead = before.rstrip(" \t")
+    begins_line = lead.endswith("\n") or (not lead and len(before) < _MAX_INDENT)
+    return not begins_line or bool(_IN_SENTENCE.match(text, end))

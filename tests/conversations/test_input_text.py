@@ -22,12 +22,38 @@ def said(text, role="user", **metadata):
         ("Fix it", "Fix it", ""),
         ("<system-reminder>be kind</system-reminder>Fix it", "Fix it", "be kind"),
         ("a <bash-stdout>b</bash-stdout> c", "a  c", "b"),
-        ("Fix <local-command-caveat>no end", "Fix", "no end"),
+        ("Fix\n<local-command-caveat>no end", "Fix", "no end"),
         ("<b>bold</b> and <command> of mine", "<b>bold</b> and <command> of mine", ""),
+        (
+            "See <skill> and\n<bash-stdout>b</bash-stdout>a",
+            "See <skill> and\na",
+            "b",
+        ),
+        (
+            "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>\nFix it",
+            "Fix it",
+            "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>",
+        ),
     ],
 )
 def test_words_and_the_additions_of_a_harness_are_told_apart(text, words, added):
     assert split_harness(text) == (words, added)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# AGENTS.md instructions are wrong: remove the Friday rule.",
+        "# AGENTS.md instructions\n\nWrite them anew.",
+        "Why does `<environment_context>` appear in each prompt? Please never send it.",
+        "Why does <environment_context> appear?",
+        "<system-reminder> is what I mean: hide it.",
+        "<session_context>, as in the log, is empty.",
+        "Replace `<skill>a</skill>` by a link.",
+    ],
+)
+def test_a_persons_words_about_an_element_are_theirs(text):
+    assert split_harness(text) == (text, "")
 
 
 def test_what_a_harness_adds_is_a_line_of_the_system():

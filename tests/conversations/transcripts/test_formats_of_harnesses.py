@@ -441,7 +441,7 @@ class TestOldCodex:
         "<recommended_plugins>\nlists\n</recommended_plugins>",
         "<goal_context>\na goal\n</goal_context>",
         "<tomorrows_element>\nnobody knows it\n</tomorrows_element>",
-        "# AGENTS.md instructions for /w\n\nUse tabs.",
+        "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>",
         "<permissions instructions>all</permissions instructions>",
     ],
 )
