@@ -14,6 +14,10 @@ class EqualKeys(ValueError):
     """Two keys of the object at this path become the same."""
 
 
+class TooDeep(json.JSONDecodeError):
+    """A value is nested too deep; its position is the end of the value."""
+
+
 @dataclass(frozen=True)
 class StorableJSON:
     """A value whose texts can be stored, and the paths of the texts that were replaced."""
@@ -41,7 +45,7 @@ def read(text: str, place: int = 0, *, levels: int) -> tuple[Any, int]:
     """
     value, end = _GENEROUS.raw_decode(text, place)
     if is_deeper(value, levels):
-        raise ValueError(f"The value is nested deeper than {levels} levels.")
+        raise TooDeep(f"Deeper than {levels} levels", text, end)
     return value, end
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -38,8 +39,10 @@ from conversations.transcripts.line_source import MAX_OBJECTS, has_too_many
 # is read as a stream.
 WINDOW = 500
 MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
-_EMPTY = " \t\r\n\0"
-MAX_TRIED = 200  # places in a damaged line at which a record is looked for
+_GAP = re.compile(r"[\s\0]*")
+MAX_GAP = 20  # characters of white space between an object and what damages a record
+MAX_TRIED = 200  # damaged records of a line behind which another is looked for
+MAX_PARSED = 4  # times that the characters of a damaged line are parsed
 MAX_ID = 255  # characters of an external id
 MAX_FIELD = 4_096  # characters of a folder, a branch or another text beside the words
 MAX_REASON = 100  # characters of a reason that is counted
@@ -153,30 +156,71 @@ def read_values(text: str) -> tuple[list[storable_json.StorableJSON], bool]:
     another one. Characters that PostgreSQL cannot store become U+FFFD.
     """
     found: list[storable_json.StorableJSON] = []
-    place, end, tried, damaged = 0, 0, 0, ""
+    is_damaged = False
+    place = end = _skip_gap(text, 0)
+    tried = parsed = 0
+    while (
+        0 <= place < len(text)
+        and tried < MAX_TRIED
+        and parsed <= MAX_PARSED * len(text)
+    ):
+        attempt = _read_value(text, place)
+        tried += attempt.value is None
+        parsed += attempt.end - place
+        behind = _skip_gap(text, attempt.end)
+        is_last = behind == len(text)
+        # Before something else than an object, it is a value inside a damaged record.
+        is_before_object = text[place] == text[behind : behind + 1] == "{"
+        if attempt.value and (is_last or is_before_object):
+            found.append(attempt.value)
+            is_damaged |= _skip_gap(text, end) < place
+            end = attempt.end
+        place = text.find("{", attempt.next)
+    is_damaged |= _skip_gap(text, end) < len(text)
+    return found, is_damaged or not found
+
+
+class _Attempt(NamedTuple):
+    """What stands at a place, how far it was read, and from where to look on."""
+
+    value: storable_json.StorableJSON | None
+    end: int
+    next: int
+
+
+def _read_value(text: str, place: int) -> _Attempt:
+    end = len(text)
     try:
-        value, end = storable_json.read(text.lstrip(), levels=settings.BODY_DEPTH)
-        if not text.lstrip()[end:].strip():
-            return [storable_json.make_storable(value)], False
-    except (ValueError, RecursionError):
-        pass
-    end = 0
-    while (place := text.find("{", place)) >= 0 and tried < MAX_TRIED:
-        tried += 1
-        try:
-            value, after = storable_json.read(text, place, levels=settings.BODY_DEPTH)
-            storable = storable_json.make_storable(value)
-        except (ValueError, RecursionError):
-            place += 1
-            continue
-        if text[after:].lstrip(_EMPTY)[:1] not in ("", "{"):
-            place += 1  # an object inside a damaged record
-            continue
-        found.append(storable)
-        damaged += text[end:place].strip(_EMPTY)
-        place = end = after
-    damaged += text[end:].strip(_EMPTY)
-    return found, bool(damaged) or not found
+        value, end = storable_json.read(text, place, levels=settings.BODY_DEPTH)
+        return _Attempt(storable_json.make_storable(value), end, end)
+    except storable_json.EqualKeys:
+        return _Attempt(None, end, end)
+    except storable_json.TooDeep as error:
+        return _Attempt(None, error.pos, error.pos)
+    except json.JSONDecodeError as error:
+        is_open = error.msg.startswith("Unterminated string")  # read to the end
+        return _Attempt(
+            None, end if is_open else error.pos, _next_place(text, place, error.pos)
+        )
+    except RecursionError:
+        return _Attempt(None, end, place + 1)
+
+
+def _next_place(text: str, place: int, end: int) -> int:
+    """Return from where to look for a record if that at a place is damaged at its end.
+
+    A record begins right before the damage, where a text ended by its first quote, or behind
+    it. Only if a whole object stands before the damage, it may be a record that was read as a
+    part of the damaged one, and which object that is shows when each is read.
+    """
+    if text[max(place, end - MAX_GAP) : end].rstrip().endswith("}"):
+        return place + 1
+    return max(text.rfind("{", place + 1, end + 1), place + 1)
+
+
+def _skip_gap(text: str, place: int) -> int:
+    gap = _GAP.match(text, place)
+    return gap.end() if gap else place
 
 
 def _split(source: TranscriptFormat, value: Any) -> Iterator[Any]:

@@ -204,8 +204,26 @@ def test_a_number_that_cannot_be_stored_loses_nothing_beside_it():
 
 @pytest.mark.parametrize(
     "before",
-    ["\0" * 700, json.dumps(WORK[2])[:60], '{"a": {"b": 1}, "c', '"text", 7 '],
-    ids=["zeros", "cut", "cut behind an object", "other values"],
+    [
+        "\0" * 700,
+        json.dumps(WORK[2])[:60],
+        '{"a": {"b": 1}, "c',
+        '"text", 7 ',
+        '{"a": {"b": [{"c": ',
+        '{"a": ' * 300 + "1" + "}" * 300,
+        '{"a": {"b": "{ x {\0\0',
+        '{"a": {"b": "' + "{ x " * 400,
+    ],
+    ids=[
+        "zeros",
+        "cut",
+        "cut behind an object",
+        "other values",
+        "cut before a value",
+        "too deep",
+        "zeros in a text",
+        "many brackets in a text",
+    ],
 )
 def test_a_record_behind_damaged_bytes_is_read(before):
     lines = [json.dumps(WORK[0]), before + json.dumps(WORK[1]) + json.dumps(WORK[3])]
@@ -213,6 +231,21 @@ def test_a_record_behind_damaged_bytes_is_read(before):
     messages = list(read_messages("claude-code", lines))
 
     assert [m.external_id for m in messages] == ["u0", "u1", "u3"]
+
+
+@pytest.mark.parametrize("tail", ["[" + "1," * 20_000, '"' + "a" * 40_000, '{"b":1}'])
+def test_a_damaged_line_is_parsed_a_few_times_however_deep_it_is(monkeypatch, tail):
+    text, parsed = '{"a":' * 190 + tail, []
+    read_value = reader._read_value
+    monkeypatch.setattr(
+        reader,
+        "_read_value",
+        lambda text, place: parsed.append(place) or read_value(text, place),
+    )
+
+    assert reader.read_values(text)[1]
+
+    assert len(parsed) <= 7
 
 
 def queue(number, operation, content=None):
