@@ -81,7 +81,8 @@ def send_new_part(
                 stored.messages + data["messages"], stored.tasks + data["tasks"]
             )
             _write_position(state, position)
-            if not has_advanced:  # what is left is not whole yet
+            # What is left is not whole yet, unless the server stored a share of the part.
+            if not has_advanced and not data["messages"]:
                 break
     return stored
 

@@ -441,6 +441,23 @@ class TestTranscripts:
             "/hooks/codex",
         ]
 
+    def test_a_document_is_sent_until_all_its_messages_are_stored(
+        self, connection, server, codex_start, tmp_path
+    ):
+        file = tmp_path / "session.json"
+        file.write_text('{"messages": []}')
+        left = [5_000, 400, 0]
+        data = {"cursor": 0, "prefix": "", "tasks": 0}
+        server.answer = lambda _, path, *__: (
+            200,
+            {},
+            {**data, "messages": left.pop(0)} if "transcript" in path else {},
+        )
+
+        self.stop(codex_start, file)
+
+        assert left == []
+
     def test_a_full_session_is_not_sent_again(
         self, connection, server, codex_start, file
     ):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from django.utils import timezone
@@ -47,7 +47,9 @@ from jobs import queue
 from projects.models import Project
 
 MAX_BATCH = 1_000_000  # characters of messages in one transaction
-MAX_LINES = 5_000  # of a part; a line and its row take 0.7 ms of CPU
+MAX_LINES = (
+    5_000  # of a part, and new messages of it; a line and its row take 0.7 ms of CPU
+)
 KIND = "transcript"  # the job that learns: agents.learning.transcript_job
 
 
@@ -87,7 +89,9 @@ class TranscriptPart:
 class TranscriptReceipt:
     """What was stored of a part; `tasks` are prompts that led to a tool call.
 
-    `job_id` is the job that learns; None if there is nothing new to learn.
+    `job_id` is the job that learns; None if there is nothing new to learn. `is_whole` says
+    whether all messages of the part are stored; if not, the cursor stays, and the same part
+    again stores the next ones.
     """
 
     session: Session
@@ -97,6 +101,7 @@ class TranscriptReceipt:
     tasks: int = 0
     counts: TranscriptCounts = field(default_factory=TranscriptCounts)
     job_id: uuid.UUID | None = None
+    is_whole: bool = True
 
 
 def find_transcript(session: Session, name: str = "") -> Transcript | None:
@@ -130,7 +135,7 @@ def receive(
     context = _context_of(session) if part.cursor else TranscriptContext()
     context.waiting = _waiting_of(session)
     messages = read_messages(part.format, lines, receipt.counts, context)
-    limited = _limit(_count_tasks(messages, receipt))
+    limited = _limit(_count_tasks(messages, receipt), receipt)
     prepared = _prepare(project, limited, receipt.counts)
     try:
         for batch in _batches(prepared):
@@ -139,6 +144,10 @@ def receive(
     except TooManyMessages:
         _save(project, part, receipt, caller, is_whole=False)
         raise
+    if not receipt.is_whole:
+        receipt.cursor, receipt.prefix = part.cursor, part.prefix
+        _save(project, replace(part, is_final=False), receipt, caller)
+        return receipt
     receipt.cursor = part.cursor + lines.consumed
     receipt.prefix = _prefix_of(part, digest.hexdigest(), is_whole=lines.is_whole)
     _save(project, part, receipt, caller)
@@ -157,11 +166,16 @@ def _refuse_many_lines(file: IO[bytes]) -> None:
         )
 
 
-def _limit(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
-    """Refuse the rest of a document that has more messages than a part may have lines."""
-    for number, message in enumerate(messages, start=1):
-        if number > MAX_LINES:
-            raise TooManyTranscriptLines
+def _limit(
+    messages: Iterable[ChatMessage], receipt: TranscriptReceipt
+) -> Iterator[ChatMessage]:
+    """Leave what goes beyond a part's new messages to the same part when it comes again."""
+    for message in messages:
+        if receipt.messages >= MAX_LINES:
+            receipt.is_whole = False
+            receipt.counts.messages -= 1
+            receipt.counts.left_out["waits: send the same part again"] += 1
+            return
         yield message
 
 

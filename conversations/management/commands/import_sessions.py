@@ -75,11 +75,14 @@ class Command(BaseCommand):
         stored = 0
         if not options["dry_run"]:
             session = find_session(project, key, options)
-            with open_transcript(path) as file:
-                part = TranscriptPart(name, file, is_final=True)
-                receipt = receive(project, session, part, SYSTEM)
-            stored, receipt.counts.tasks = receipt.messages, counts.tasks
-            counts = receipt.counts
+            is_whole = False
+            while not is_whole:
+                with open_transcript(path) as file:
+                    part = TranscriptPart(name, file, is_final=True)
+                    receipt = receive(project, session, part, SYSTEM)
+                is_whole = receipt.is_whole
+                stored += receipt.messages
+            receipt.counts.tasks, counts = counts.tasks, receipt.counts
         reasons = (counts.left_out + counts.unknown).most_common()
         left_out = ", ".join(f"{n} {why}" for why, n in reasons)
         self.stdout.write(

@@ -227,6 +227,17 @@ class TestItsSuccessor:
         assert len(texts()) == 6
 
 
+def gemini_turn(number):
+    made = {"id": f"c{number}", "name": "run", "args": {}, "result": "ok"}
+    return {
+        "id": f"m{number}",
+        "type": "gemini",
+        "timestamp": f"2026-01-05T13:00:{number:02}Z",
+        "content": f"Step {number}",
+        "toolCalls": [made],
+    }
+
+
 GO = line(0, "user", "Go")
 
 
@@ -325,6 +336,37 @@ class TestLimits:
         assert answer.status_code == 413
         assert "expands more than" in answer.json()["detail"]
         assert not Session.objects.exists()
+
+    @pytest.mark.parametrize("is_document", [False, True])
+    def test_what_has_more_messages_than_a_part_may_add_is_finished_by_sending_it_again(
+        self, api, monkeypatch, is_document
+    ):
+        monkeypatch.setattr(receive_transcript, "MAX_LINES", 6)
+        monkeypatch.setattr(receive_transcript, "MAX_MESSAGES", 2)
+        head = raw([gemini_turn(0)])
+        turns = [gemini_turn(n) for n in range(1, 5)]  # of three messages each
+        body = (
+            raw([{"messages": [gemini_turn(0), *turns]}]) if is_document else raw(turns)
+        )
+        given = {"format": "gemini", "final": "1"}
+        if not is_document:
+            api.sent(head, format="gemini")
+            given |= {"cursor": len(head), "prefix": sha(head), "end_prefix": "0" * 64}
+
+        count = 3 if is_document else 2
+        answers = [api.sent(body, **given) for _ in range(count)]
+
+        *waiting, last = answers
+        for answer in waiting:
+            assert (answer["messages"], answer["cursor"]) == (6, given.get("cursor", 0))
+            assert answer["left_out"] == {"waits: send the same part again": 1}
+            assert answer["job"]
+        assert (last["cursor"], last["left_out"]) == (
+            given.get("cursor", 0) + len(body),
+            {},
+        )
+        assert Transcript.objects.get().ended_at
+        assert len(texts()) == 15
 
     def test_long_messages_are_stored_a_few_at_a_time(self, api, monkeypatch):
         sizes = []
