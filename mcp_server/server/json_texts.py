@@ -1,4 +1,4 @@
-"""Read lists and objects that a client sends as JSON in a text, or as words with commas."""
+"""Read lists and objects that a client sends as JSON in a text, or as lines, or names with commas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from common.text import storable_json
 
 LISTS = (serializers.ListSerializer, serializers.ListField)
 OBJECTS = (serializers.Serializer, serializers.DictField)
+_LINE = re.compile(r"[ \t]{0,8}\n[ \t]{0,8}")
 _COMMA = re.compile(r"[ \t]{0,8}[,\n][ \t]{0,8}")
+# Lists of names; in a list of sentences, a comma is a part of one.
+_NAMES = re.compile(r"(?:\w{0,40}_)?(?:tags|paths|files|names|ids)|cited")
 
 
 def read_arguments(
@@ -51,7 +54,12 @@ def _read_list(field: Any, text: str) -> Any:
         return value
     if isinstance(field.child, (*LISTS, *OBJECTS)):
         return [value]
-    return [each for each in _COMMA.split(text.strip()) if each]
+    is_names = isinstance(field.child, serializers.ChoiceField) or _NAMES.fullmatch(
+        field.field_name or ""
+    )
+    return [
+        each for each in (_COMMA if is_names else _LINE).split(text.strip()) if each
+    ]
 
 
 def read_json(value: Any) -> Any:

@@ -15,6 +15,9 @@ class Step(serializers.Serializer):
 
 class Arguments(serializers.Serializer):
     tags = serializers.ListField(child=serializers.CharField())
+    file_paths = serializers.ListField(child=serializers.CharField())
+    kinds = serializers.ListField(child=serializers.ChoiceField(["a", "b"]))
+    notes = serializers.ListField(child=serializers.CharField())
     steps = Step(many=True)
     step = Step()
     counts = serializers.DictField()
@@ -30,6 +33,10 @@ class Arguments(serializers.Serializer):
         ("tags", "a", ["a"]),
         ("tags", "a, b,c", ["a", "b", "c"]),
         ("tags", "[a", ["[a"]),
+        ("file_paths", "src/a b.py, c.py", ["src/a b.py", "c.py"]),
+        ("kinds", "a, b", ["a", "b"]),
+        ("notes", "Stop it, then migrate", ["Stop it, then migrate"]),
+        ("notes", "Stop it, please\nMigrate", ["Stop it, please", "Migrate"]),
         ("tags", ["a, b"], ["a, b"]),
         ("tags", "", []),
         ("tags", None, None),
