@@ -92,6 +92,9 @@ _TITLE_DOT = re.compile(r"\b(Mrs?|Ms|Dr|Prof|St)\.", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d$")
 
 
+# The number of a house, and none of a size or a count.
+_HOUSE = r"\b\d{1,5}[a-z]?,? (?!(?:[kmgtp]i?b|[kmgt]?hz|bytes?|bits?|[nmµ]?s|min|h|x|times|px|rpm)\b)"
+_SMALL_STREETS = r"lane|ln|drive|dr|court|square|terrace|crescent"
 # A street and the number of a house, in the order of each language.
 _STREETS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -100,12 +103,22 @@ _STREETS = tuple(
         r",? \d{1,4}(?: ?[a-z])?\b(?!\.\d)",
         r"\b[^\W\d_]{2,30}[ -](?:straße|strasse|str\.|weg|platz|allee|sokak|sokağ.|caddesi|cad\.|mahallesi)"
         r",? (?:no:? ?)?\d{1,4}(?: ?[a-z])?\b(?!\.\d)",
-        r"\b\d{1,5}[a-z]?,? (?:[^\W\d_]{1,20}\.? ){1,3}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr"
-        r"|boulevard|blvd|court|square|terrace|crescent)\b",
+        # A street has a name; `2 TB hard drive`, `1 fast lane` and `2 weeks down the road` have none.
+        rf"{_HOUSE}(?-i:(?:[A-ZÀ-Þ][^\W\d_]{{0,19}}\.? ){{1,3}}(?i:street|st|road|rd|avenue|ave|boulevard|blvd)\b)",
+        rf"{_HOUSE}(?-i:(?:[A-ZÀ-Þ][^\W\d_]{{0,19}}\.? ){{1,3}}(?=[A-Z])(?i:{_SMALL_STREETS})\b)",
+        rf"{_HOUSE}(?!way )[^\W\d_]{{2,20}} (?:street|road|avenue|boulevard)\b",
+        r"\b(?:lives?|living|resides?|address|moved)\b[^\n\d]{0,30}"
+        rf"{_HOUSE}(?:[^\W\d_]{{1,20}} ){{1,3}}(?:{_SMALL_STREETS})\b",
         r"\b\d{1,5}(?: ?bis| ?ter)?,? (?:rue|avenue|boulevard|impasse|allée|chemin|quai) [^\W\d_]",
-        r"\b(?:via|viale|corso|piazza|calle|avenida|avda\.?|paseo|rua|travessa|praça|ulica|ul\.|aleja"
+        # In English, `via` is no street: `deploys go via Docker Compose 2`, `log in via OAuth 2`.
+        r"(?:\b(?:(?!(?:come|came|go)\b)[^\W\d_]{0,20}[aeioàèéìòù] (?:in|a|di|nella|presso)"
+        r"|(?:lives?|living|resides?|located|moved)(?: at| in| on| to)?"
+        r"|(?:ufficio|sede|indirizzo|address)(?::| is| è)(?: at| in)?) via|(?-i:\bVia))"
+        r" (?-i:[A-ZÀ-Þ](?=[^\W\d_]{0,29}[a-zà-ÿ.]))[^\W\d_]{0,29}\.?,? (?:[^\W\d_]{1,30}\.?,? ){0,3}"
+        r"(?:n[.º°o]? ?)?\d{1,4}\b(?!\.\d)",
+        r"\b(?:viale|corso|piazza|calle|avenida|avda\.?|paseo|rua|travessa|praça|ulica|ul\.|aleja"
         r"|улица|ул\.|улице|проспект|переулок|вулиця|вул\.|вулиці|שדרות|רחוב|شارع)"
-        r" (?:[^\W\d_]{1,30}\.?,? ){1,4}(?:n[.º°o]? ?|д\. ?|буд\. ?|дом )?\d{1,4}\b",
+        r" (?:[^\W\d_]{1,30}\.?,? ){1,4}(?:n[.º°o]? ?|д\. ?|буд\. ?|дом )?\d{1,4}\b(?!\.\d)",
         r"[路街道巷]\d{1,5}[号號]|\d{1,4}丁目|\d{1,4}番地|[가-힣]{1,10}[로길] ?\d{1,4}(?!\d)",
     )
 )
@@ -119,6 +132,14 @@ _SPECIAL = re.compile(
     )
     + ")|"
     + "|".join(sorted(_PERSONAL_WORDS["special in any place"])),
+    re.IGNORECASE,
+)
+# Mostly, a service or a setting is disabled.
+_DISABLED = re.compile(
+    rf"\b(?:{'|'.join(map(re.escape, sorted(_PEOPLE)))}) (?:is|was|are|were|am|became|becomes|has been)"
+    r" (?:[^\W\d_]{1,20}ly |also |now )?disabled\b"
+    r"|\bdisabled (?:person|people|man|woman|child|son|daughter|wife|husband|partner|mother|father"
+    r"|brother|sister|veteran|colleague)\b",
     re.IGNORECASE,
 )
 # `Anna has …`, `Anna takes …`: one name, and what a person does.
@@ -243,6 +264,8 @@ def _has_special_category(text: str) -> bool:
 
     The words of `personal_words.txt` are those by which a machine can see it.
     """
+    if _DISABLED.search(text):
+        return True
     special = _SPECIAL.search(text)
     if not special:
         return False
