@@ -78,7 +78,7 @@ class TranscriptReceiptOut(serializers.Serializer[Any]):
     session = serializers.CharField(source="session.pk", help_text="The session's id.")
     cursor = serializers.IntegerField(
         help_text="The byte with which the next part begins: a last line that is not whole "
-        "waits for it."
+        "waits for it, and so does a part with more new messages than it may add."
     )
     prefix = serializers.CharField(
         help_text="The SHA-256 of the bytes before the cursor. It is empty after a part "
@@ -96,8 +96,8 @@ class TranscriptReceiptOut(serializers.Serializer[Any]):
     unknown = serializers.DictField(
         child=serializers.IntegerField(),
         source="counts.unknown",
-        help_text="Lines of types that the parser does not know, by type; they are kept as "
-        "messages without words.",
+        help_text="Lines of types that the parser does not know, by type, which are not "
+        "stored; and elements that it does not know, by name, which are stored as the harness's.",
     )
     job = serializers.UUIDField(
         source="job_id",
