@@ -31,6 +31,8 @@ _CIPHER = re.compile(
 )
 # The name of a variable: MACOS_SIGN_PASSWORD.
 _CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z]{2,}\d{0,2}){1,8}")
+# The beginning of a key of this service, by which its caller is named: key:am_oWepSz81.
+_CALLER = re.compile(r"am_[\w-]{8}")
 _SLUG_MARK = re.compile(r"[-_./ ]")
 _NUMBER = re.compile(r"\d{4,12}")
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~|]")
@@ -49,7 +51,7 @@ def is_secret(value: str, kind: str, style: str) -> bool:
         return False
     if placeholders.is_reference(value) or _is_sentence(value):
         return False
-    if _CIPHER.fullmatch(value) or _CONSTANT.fullmatch(value):
+    if any(known.fullmatch(value) for known in (_CIPHER, _CONSTANT, _CALLER)):
         return False
     if kind == "pin":
         return style == "json" and bool(_NUMBER.fullmatch(value))
