@@ -26,12 +26,14 @@ COMMAND = st.builds(
     text=FILLED,
     outcome=st.just("worked"),
     session=st.just("one"),
+    person=st.just("alice"),
+    run__is_attested=st.just(False),
     created_at=st.just(dt.datetime(2026, 2, 1, tzinfo=dt.UTC)),
 )
 
 
 def write(rows: list[CommandRow]) -> str:
-    known = [KnownCommand(row.pattern, [row]) for row in rows]
+    known = [KnownCommand(row.pattern, [row], frozenset({"alice"})) for row in rows]
     return "".join(f"{line.text}\n" for line in known_commands.write(known))
 
 
