@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Case, Q, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Least
 from django.utils import timezone
 
 from common import errors
@@ -161,12 +161,13 @@ def is_same_fact(memory: Memory, fact: Memory) -> bool:
 def is_later_fact(fact: Memory, new: Memory) -> bool:
     """Whether a fact, or a repetition of it, is about a later time than a new fact.
 
-    A fact without a time is about the time of its arrival.
+    A fact without a time is about the time of its arrival, and so is one that names a later
+    time: no fact can foretell what comes after it.
     """
     if new.occurred_at is None or fact.is_expired:
         return False
     told = Memory.objects.filter(Q(pk=fact.pk) | Q(duplicate_of=fact), deleted_at=None)
-    told = told.alias(at=Coalesce("occurred_at", "created_at"))
+    told = told.alias(at=Least("occurred_at", "created_at"))
     is_later: bool = told.filter(at__gt=new.occurred_at).exists()
     return is_later
 

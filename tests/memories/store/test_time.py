@@ -38,6 +38,8 @@ class TestFactsOfAKey:
             ([("a", None), ("b", "2024-01-15")], "a"),
             ([("a", "2024-01-15"), ("b", None)], "b"),
             ([("a", "2999-01-15"), ("b", None)], "b"),
+            # Nobody outbids all later facts: one that is dated ahead counts by its arrival.
+            ([("a", "2999-01-15"), ("b", "2998-01-15")], "b"),
             ([("a", "2024-01-01"), ("b", "2026-01-01"), ("c", "2025-01-01")], "b"),
             # A repetition at a later time says that the first fact still holds.
             ([("a", "2024-01-01"), ("a", "2026-01-01"), ("b", "2025-01-01")], "a"),
