@@ -22,6 +22,7 @@ from conversations.agent_memory.constraints import MAX_CONSTRAINTS
 from conversations.invocations.record import MAX_INVOCATIONS
 from conversations.messages.append import MAX_EXTERNAL_ID
 from conversations.models import MAX_KEY, AgentMemoryChange, Message, Summary
+from conversations.sessions.writers import MAX_WRITERS
 
 FORMAT, VERSION, OLDEST_VERSION = "agent-memory-sessions", 2, 1
 
@@ -50,6 +51,9 @@ class SessionLine(PlainSerializer):
     key = serializers.CharField(max_length=MAX_KEY, trim_whitespace=False)
     agent_id = LineText(max_length=255)
     user_id = LineText(max_length=255)
+    writers = serializers.ListField(
+        child=LineText(max_length=32), max_length=MAX_WRITERS, required=False
+    )
     channel = LineText(max_length=100)
     title = LineText(max_length=500)
     metadata = serializers.DictField()

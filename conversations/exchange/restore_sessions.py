@@ -183,6 +183,7 @@ def _store_session(
     )
     for name in STATE:
         setattr(session, name, fields[name])
+    session.writers = fields.get("writers", session.writers)
     session.last_seq = fields["last_seq"]
     session.add_up()
     session.save()

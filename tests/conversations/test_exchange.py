@@ -124,6 +124,18 @@ def lose_first_race(function):
 
 
 class TestARoundTrip:
+    def test_the_same_people_write_the_copy(
+        self, history, other_project, charlie, lines
+    ):
+        writers = ["user", "a" * 32]
+        Session.objects.filter(key="main").update(writers=writers)
+        line = first_of(lines, "session")
+
+        restore(other_project, edited(lines, line, writers=writers), charlie)
+
+        copy = Session.objects.get(project=other_project, key="main")
+        assert copy.writers == writers
+
     def test_the_copy_tells_the_same_story(
         self, history, copy_api, other_project, charlie, lines
     ):
