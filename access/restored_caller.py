@@ -47,10 +47,19 @@ def caller_of(work: SentWork, *, is_as_agent: bool = True) -> Caller:
         key_account_id=key.account_id if key else None,
         account_id=work.account_id,
         may_attest=work.is_attested and is_believed,
-        acts_for_users=bool(key and key.acts_for_users),
+        acts_for_users=_acts_for_users(work, key),
         agent_id=work.agent_id if is_as_agent else agent_of_key,
         user_id=key.user_id if key else "",
     )
+
+
+def _acts_for_users(work: SentWork, key: ApiKey | None) -> bool:
+    """Whether the sender speaks for users: a curator does, and so does an operator."""
+    if key:
+        return bool(key.acts_for_users)
+    if work.account_id:
+        return _may_account(work.account_id, Role.CURATOR, work.project_id)
+    return work.key_id is None
 
 
 def require_rights(caller: Caller, role: Role, project_id: uuid.UUID) -> None:

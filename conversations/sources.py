@@ -21,7 +21,7 @@ class SourceNotAllowed(errors.Forbidden):
 
 class NotYourUser(errors.Forbidden):
     """Profile and soul of a user are written by a key of the user, a key that acts for users
-    (`acts_for_users`), a curator, or the agent of the service in a run for the user.
+    (`acts_for_users`), or a curator; a run of the agent writes them for the same callers.
     """
 
     code = "not_your_user"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from django.db.models import Exists, OuterRef, Q, TextField
 from django.db.models.functions import Cast, Substr
@@ -20,7 +19,6 @@ from conversations.formats.message import ChatMessage, Part
 from conversations.messages.append import append, prepare
 from conversations.models import Message, Session
 from conversations.queries import MessageQuerySet
-from conversations.sessions import writers
 
 SAFE_RESULT = 20_000  # characters of an observation
 # The external id of a message: `run <id> <part>`.
@@ -54,9 +52,6 @@ def append_outcome(run: AgentRun, session: Session, caller: Caller) -> None:
         messages.append(
             ChatMessage("assistant", (answer,), external_id=_name(run, "answer"))
         )
-    if writers.USER in session.writers:
-        # The run was begun by somebody who speaks for the user, maybe a signed-in person.
-        caller = replace(caller, acts_for_users=True)
     append(run.project, session, prepare(run.project, messages), caller)
 
 

@@ -84,7 +84,7 @@ def build_session_tool(
 
     A tool's answer may tell the model what to write. So it writes with the rights of a
     writer only, whose texts the gate of dangers reads, and never as the user. It writes the
-    profile and the soul of the user for whom it runs.
+    profile and the soul of the user if the caller speaks for the user.
     """
     writer = replace(
         caller,
@@ -92,7 +92,7 @@ def build_session_tool(
         roles={project.pk: Role.WRITER},
         account_id=None,
         may_attest=False,
-        acts_for_users=True,
+        acts_for_users=caller.speaks_for(session.user_id, project.pk),
     )
     ref = SessionRef(session.key, session.agent_id, session.user_id, session.channel)
     store = TracedStore(store_of(project, writer))

@@ -561,6 +561,18 @@ class TestTheMemoryToolOfAModel:
         assert step["is_error"]
         assert not AgentMemoryChange.objects.exists()
 
+    def test_the_run_of_a_stranger_is_not_the_word_of_the_user(
+        self, client_of, project, model
+    ):
+        note = {"action": "profile_update", "content": "Likes Go"}
+        for fields, is_refused in (({}, True), ({"acts_for_users": True}, False)):
+            key = client_of(project, role=Role.WRITER, **fields)
+
+            step = self.use(SessionApi(key, project), model, **note)
+
+            assert step["is_error"] is is_refused, step
+        assert AgentMemory.objects.get().user_id == "42"
+
     def test_a_profile_is_written_as_the_agent(self, api, model):
         step = self.use(
             api, model, action="profile_update", content="Likes Go", source="user"
