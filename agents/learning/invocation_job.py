@@ -21,6 +21,7 @@ from common.text import secrets
 from conversations.invocations.record import TooManyInvocations, append_invocation
 from conversations.invocations.switch import MemoryOff, is_memory_on, require_memory
 from conversations.models import Invocation, Session
+from conversations.sessions.writers import OtherWriter
 from inference.errors import InferenceError
 from jobs import errors as job_errors
 from jobs import queue, runner
@@ -95,7 +96,7 @@ def _record_invocation(run: AgentRun, session: Session, caller: Caller) -> None:
     known = Invocation.objects.filter(run_id=run.pk).first()
     try:
         row = known or _append(run, session, summary.summarize(run), caller)
-    except TooManyInvocations as refusal:
+    except (TooManyInvocations, OtherWriter) as refusal:
         _note(run, {"refused": {refusal.code: 1}})
         return
     _note(run, {"invocation": str(row.pk)})

@@ -121,7 +121,7 @@ class SessionActionForm(ApplyMixin, forms.Form):
 
     def _compact(self) -> str:
         require(self.session.project, self.caller, "compactor")
-        compact_in_job(self.session, CompactionMode.FULL)
+        compact_in_job(self.session, CompactionMode.FULL, self.caller)
         return "A job compacts the session. Reload the page to see its summaries."
 
     def _undo(self) -> str:

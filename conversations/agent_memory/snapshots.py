@@ -11,6 +11,7 @@ from common.caller import Caller, Role
 from common.db import write
 from conversations.agent_memory.pair import MemoryPair
 from conversations.models import Session
+from conversations.sessions import writers
 from conversations.sessions.lookup import lock_session
 
 
@@ -38,7 +39,8 @@ def get_or_freeze(session: Session, caller: Caller) -> SessionSnapshot:
 def advance(session: Session, caller: Caller) -> SessionSnapshot:
     """Let a session see the present version."""
     caller.require(Role.WRITER, session.project_id)
-    return _snapshot_of(_set(session, only_new=False))
+    locked = writers.lock(session, caller)
+    return _snapshot_of(_set(locked, only_new=False))
 
 
 def _set(session: Session, *, only_new: bool) -> Session:

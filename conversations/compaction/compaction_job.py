@@ -17,6 +17,7 @@ from conversations.compaction.compact import (
 )
 from conversations.compaction.model_summarizer import SummarizerOff, summarizer_of
 from conversations.models import Session
+from conversations.sessions import writers
 from jobs import errors as job_errors
 from jobs import queue, runner
 from jobs.models import Job
@@ -33,6 +34,7 @@ def compact_now(
     run: runner.JobRun | None = None,
 ) -> CompactionResult:
     """Compact a session with the project's summarizer."""
+    writers.refuse_other(session, caller)
     summarizer = summarizer_of(session.project)
     step = (lambda: run.step(run.job.done + 1)) if run else (lambda: None)
     return compact(session, summarizer, mode, caller, is_enough=is_enough, step=step)
@@ -78,11 +80,12 @@ def _run(
     return asdict(result)
 
 
-def compact_in_job(session: Session, mode: CompactionMode) -> Job:
+def compact_in_job(session: Session, mode: CompactionMode, caller: Caller) -> Job:
     """Enqueue a compaction that a request asked for; return its job, or the one that waits.
 
     Refuse with 409 if the project has no summarizer.
     """
+    writers.refuse_other(session, caller)
     if not compaction_need.has_summarizer(session.project):
         raise SummarizerOff
     return queue.enqueue_or_find(

@@ -7,7 +7,7 @@ from django.utils import timezone
 from common.caller import Caller, Role
 from common.db import write
 from conversations.models import Session
-from conversations.sessions.lookup import lock_session
+from conversations.sessions import writers
 from conversations.sessions.record import audit
 from jobs import queue
 
@@ -21,7 +21,7 @@ def end_conversation(session: Session, caller: Caller) -> None:
     An ended conversation stays as it is; a later invocation goes on with it.
     """
     caller.require(Role.WRITER, session.project_id)
-    locked = lock_session(session)
+    locked = writers.lock(session, caller)
     if locked.ended_at:
         return
     locked.ended_at = timezone.now()

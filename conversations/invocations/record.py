@@ -18,7 +18,7 @@ from conversations.models import Invocation, Session
 from conversations.queries import InSessionQuerySet
 from conversations.sessions import lifecycle, writers
 from conversations.sessions.lifecycle import SessionDraft, resolve_user
-from conversations.sessions.lookup import lock_session, look_up, not_found_error
+from conversations.sessions.lookup import look_up, not_found_error
 from conversations.sessions.record import audit
 from projects import secret_policy
 from projects.models import Project
@@ -51,7 +51,6 @@ def find_conversation(
     if session is None:
         raise not_found_error(conversation_id)
     caller.require(role, project.pk)
-    writers.refuse_other(session, caller)
     return session
 
 
@@ -119,7 +118,7 @@ def append_invocation(
     MemoryOff, TooManyInvocations or SecretFound.
     """
     caller.require(Role.WRITER, session.project_id)
-    locked = lock_session(session)
+    locked = writers.lock(session, caller)
     if run_id and (known := Invocation.objects.filter(run_id=run_id).first()):
         stored: Invocation = known
         return stored
@@ -178,7 +177,7 @@ def hide_invocations(session: Session, caller: Caller) -> int:
     messages of the session stay. A purge deletes both.
     """
     caller.require(Role.WRITER, session.project_id)
-    locked = lock_session(session)
+    locked = writers.lock(session, caller)
     rows = Invocation.objects.filter(session=locked, hidden_at=None)
     locked.invocations_hidden_at = timezone.now()
     locked.save(update_fields=["invocations_hidden_at"])

@@ -25,7 +25,6 @@ from conversations.formats.message import ChatMessage, Part
 from conversations.models import Message, Session
 from conversations.search_index import search_columns, vectors
 from conversations.sessions import writers
-from conversations.sessions.lookup import lock_session
 from conversations.tokens import estimate_tokens
 from projects import search_language, secret_policy
 from projects.models import Project
@@ -144,8 +143,7 @@ def append(
     caller.require(Role.WRITER, project.pk)
     if not batch.messages:
         return AppendReceipt(session, notes=batch.notes)
-    locked = lock_session(session)
-    writers.refuse_other(locked, caller)
+    locked = writers.lock(session, caller)
     new, notes = _leave_out_known(locked, batch.messages)
     if not new:
         return AppendReceipt(locked, notes=(*batch.notes, *notes))

@@ -19,7 +19,7 @@ from conversations.formats.message import ChatMessage, Part
 from conversations.messages.append import clip_title, count_tokens, title_of
 from conversations.models import Message, Session, Summary
 from conversations.search_index import search_columns
-from conversations.sessions.lookup import lock_session
+from conversations.sessions import writers
 from conversations.sessions.record import audit
 from conversations.summarizers import ExtractiveSummarizer
 from projects import search_language
@@ -34,7 +34,7 @@ def hide_from(session: Session, from_seq: int, caller: Caller) -> int:
     Nothing is destroyed, and the seqs are not given again.
     """
     caller.require(Role.WRITER, session.project_id)
-    locked = lock_session(session)
+    locked = writers.lock(session, caller)
     rows = locked.messages.visible().filter(seq__gte=from_seq)
     _dissolve(locked, from_seq, locked.last_seq)
     count = rows.count()
@@ -57,7 +57,7 @@ def redact(session: Session, seq: int, reason: str, caller: Caller) -> Message:
     Calls and results keep their ids and names, so that the pairs still match.
     """
     caller.require(Role.WRITER, session.project_id)
-    locked = lock_session(session)
+    locked = writers.lock(session, caller)
     message = locked.messages.light().filter(seq=seq).first()
     if message is None:
         raise errors.NotFound(f"The session has no message {seq}.")

@@ -87,14 +87,14 @@ def _of_key(project: Project, key: str, user_id: str) -> Session | None:
 
 
 def _set_aside(session: Session, caller: Caller) -> None:
-    """Give a session another key, with its memories: others wrote it in the user's name."""
+    """Give a session that others wrote in the user's name another key.
+
+    The memories of its scope stay: the user's own may be among them.
+    """
     locked = lock_session(session)
     mark = f" {locked.pk.hex[:12]}"
-    key = f"{locked.key[: MAX_KEY - len(mark)]}{mark}"
-    scopes = [Scope("session", name, user=locked.user_id) for name in (locked.key, key)]
-    locked.key = key
+    locked.key = f"{locked.key[: MAX_KEY - len(mark)]}{mark}"
     locked.save(update_fields=["key"])
-    move_memories(session.project, *scopes)
     audit(caller, "session.set_aside", locked)
 
 
@@ -145,7 +145,7 @@ def update_session(
 
     Metadata are merged; a key whose value is null is removed.
     """
-    locked = lock_session(session)
+    locked = writers.lock(session, caller)
     for name in ("title", "token_budget", "has_memory"):
         if name in changes:
             setattr(locked, name, changes[name])

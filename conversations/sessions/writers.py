@@ -9,6 +9,7 @@ from __future__ import annotations
 from common import errors
 from common.caller import Caller
 from conversations.models import Session
+from conversations.sessions.lookup import lock_session
 
 USER = "user"
 MAX_WRITERS = 20  # more are not counted: the session belongs to many already
@@ -47,6 +48,13 @@ def refuse_other(session: Session, caller: Caller) -> None:
     """Refuse to write into a session in which a user's own keys write."""
     if USER in session.writers and voice_of(session, caller) != USER:
         raise OtherWriter
+
+
+def lock(session: Session, caller: Caller) -> Session:
+    """Lock a session that the caller changes, or refuse; readers claim nothing."""
+    locked = lock_session(session)
+    refuse_other(locked, caller)
+    return locked
 
 
 def add_writer(session: Session, caller: Caller) -> None:

@@ -130,7 +130,7 @@ class CompactView(SessionView):
         project, session = self.session(data, key)
         mode = CompactionMode(data["mode"])
         if "respond-async" in request.headers.get("Prefer", ""):
-            job = compact_in_job(session, mode)
+            job = compact_in_job(session, mode, self.caller)
             return Response({"job_id": job.pk}, 202)
         if answer := self.replay(project.pk):
             return answer

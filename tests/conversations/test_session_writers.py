@@ -6,6 +6,7 @@ import pytest
 
 from common.caller import Role
 from conversations.models import Message, Session
+from memories.models import Memory
 from tests.conversations.conftest import SessionApi, say
 from tests.conversations.transcripts.test_claude_code import WORK
 from tests.conversations.transcripts.test_route import TranscriptApi, raw
@@ -18,7 +19,8 @@ def key_of(client_of, project):
     """Return the API of a new writer's key."""
 
     def key_of(**fields):
-        return SessionApi(client_of(project, role=Role.WRITER, **fields), project)
+        fields = {"role": Role.WRITER} | fields
+        return SessionApi(client_of(project, **fields), project)
 
     return key_of
 
@@ -48,6 +50,43 @@ def test_who_writes_first_in_the_name_of_a_user_locks_nothing(key_of):
         "sessions/main/messages", messages=[say("Again.")], user_id="42"
     )
     assert (refused.status_code, refused.json()["code"]) == (409, "session_identity")
+
+
+def test_the_memories_of_a_user_stay_when_a_strangers_session_is_set_aside(key_of):
+    stranger, own = key_of(), key_of(user_id="42")
+    scope = {"kind": "session", "session_id": "main"}
+    own.post("memories", content="The harbour opens at six in summer.", scope=scope)
+    stranger.bootstrap("main", agent_id="other", user_id="42")
+
+    own.append(say("Hello"), agent_id="agent")
+
+    assert Memory.objects.get().scope == scope | {"user_id": "42"}
+
+
+def test_a_stranger_reads_a_session_of_a_user_and_changes_nothing(key_of):
+    stranger, own = key_of(), key_of(user_id="42")
+    curator = key_of(role=Role.CURATOR)
+    own.append(say("Hello"), say("Bye"), agent_id="agent")
+    before = Session.objects.values().get()
+    changes = {
+        "title": lambda api: api.patch("sessions/main", title="mine"),
+        "undo": lambda api: api.delete("sessions/main/messages", from_seq=2),
+        "redaction": lambda api: api.post(
+            "sessions/main/messages/1/redact", reason="x"
+        ),
+        "compaction": lambda api: api.post("sessions/main/compact"),
+        "snapshot": lambda api: api.post("sessions/main/snapshot/advance"),
+        "end": lambda api: api.post("conversations/main/end", user="42"),
+        "archive": lambda api: api.delete("sessions/main"),
+    }
+    for name, change in changes.items():
+        answer = change(stranger)
+
+        assert b"session_identity" in answer.content, name
+    assert [m["content"] for m in stranger.history()] == ["Hello", "Bye"]
+    assert Session.objects.values().get() == before
+    for name, change in changes.items():
+        assert change(curator).status_code < 300, name
 
 
 def test_a_transcript_that_a_stranger_began_is_sent_by_the_user(

@@ -35,7 +35,8 @@ class Route:
     `path` fills its parameters by names of the world. `lowest` is the role that it
     needs, None for anybody known; a lower role gets `below`. A stranger to the project
     gets `stranger`. `is_private`: another user of the same project gets that, too.
-    `is_raw`: the body is a file, which has no fields.
+    `is_raw`: the body is a file, which has no fields. `is_users_own`: a writer's key also
+    needs to act for users, as the route writes what is a user's own.
     """
 
     method: str
@@ -49,6 +50,7 @@ class Route:
     is_private: bool = False
     is_for_root: bool = field(default=False)
     is_raw: bool = False
+    is_users_own: bool = False
 
     @property
     def name(self) -> str:
@@ -464,6 +466,7 @@ TABLE = [
         ("session",),
         about(title="mine"),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route(
@@ -472,6 +475,7 @@ TABLE = [
         ("session",),
         query=about(),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route(
@@ -495,6 +499,7 @@ TABLE = [
         ("session",),
         about(messages=[{"role": "user", "content": "And now?"}]),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route("GET", f"{SESSION}/messages", ("session",), query=about(), is_private=True),
@@ -504,6 +509,7 @@ TABLE = [
         ("session",),
         query=about(from_seq=30),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route(
@@ -512,6 +518,7 @@ TABLE = [
         ("session", "seq"),
         about(reason="personal"),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route("GET", f"{SESSION}/stats", ("session",), query=about()),
@@ -521,6 +528,7 @@ TABLE = [
         ("session",),
         query=about(format="claude-code"),
         lowest=WRITER,
+        is_users_own=True,
         is_raw=True,
     ),
     Route("GET", f"{SESSION}/transcript", ("session",), query=about(), is_private=True),
@@ -544,6 +552,7 @@ TABLE = [
             about(),
             lowest=WRITER,
             is_private=True,
+            is_users_own=name != "snapshot",
         )
         for name in ("compact", "snapshot", "snapshot/advance")
     ),
@@ -572,6 +581,7 @@ TABLE = [
             f"{AGENT_MEMORY}/{name}",
             body=about(agent_id="a1", user_id=("user",), text="Likes Go"),
             lowest=WRITER,
+            is_users_own=True,
             is_private=True,
         )
         for name in ("profile", "soul")
@@ -673,6 +683,7 @@ TABLE = [
         ("conversation",),
         body=about(user=("user",), metadata={"a": 1}),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route(
@@ -681,6 +692,7 @@ TABLE = [
         ("conversation",),
         query=about(user=("user",)),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route(
@@ -689,6 +701,7 @@ TABLE = [
         ("conversation",),
         body=about(user=("user",), query="Is the lock open?"),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     Route(
@@ -697,6 +710,7 @@ TABLE = [
         ("conversation",),
         body=about(user=("user",)),
         lowest=WRITER,
+        is_users_own=True,
         is_private=True,
     ),
     # Tools of agents
