@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from asgiref.wsgi import WsgiToAsgiInstance
 from django.conf import settings
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponseBase, StreamingHttpResponse, parse_cookie
 
 from memory_project import wsgi
 
@@ -101,9 +101,8 @@ class Application:
 
     def share_of(self, environ: dict[str, Any]) -> asyncio.Semaphore:
         """Return what limits the threads of one key, of one browser, or of one address."""
-        names = ("HTTP_AUTHORIZATION", "HTTP_COOKIE", "REMOTE_ADDR")
-        caller = next((environ[name] for name in names if environ.get(name)), "")
-        return self.shares.setdefault(caller, asyncio.Semaphore(THREADS_OF_ONE))
+        semaphore = asyncio.Semaphore(THREADS_OF_ONE)
+        return self.shares.setdefault(name_caller(environ), semaphore)
 
     def answer(self, environ: dict[str, Any]) -> Answer:
         started: list[Any] = []
@@ -123,6 +122,16 @@ class Application:
             headers.append((b"content-length", str(body.tell()).encode()))
         body.seek(0)
         return Answer(status, headers, cast("IO[bytes]", body))
+
+
+def name_caller(environ: dict[str, Any]) -> str:
+    """Return the key of a request, or its browser, or its address, however they are spelled."""
+    match environ.get("HTTP_AUTHORIZATION", "").split():
+        case [scheme, secret]:
+            return f"{scheme.lower()} {secret}"
+    cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))
+    browser = cookies.get(settings.SESSION_COOKIE_NAME)
+    return f"browser {browser}" if browser else environ.get("REMOTE_ADDR", "")
 
 
 def build_environ(scope: Scope) -> dict[str, Any]:
