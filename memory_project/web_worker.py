@@ -9,6 +9,9 @@ import asyncio
 import os
 import resource
 from asyncio import TimerHandle
+from collections import Counter
+from collections.abc import Callable
+from enum import Enum, auto
 from typing import Any
 
 from gunicorn.asgi.protocol import ASGIProtocol
@@ -19,15 +22,22 @@ from common.api.problem import ProblemResponse, SlowRequest
 HEAD_SECONDS = 15.0  # from the connection to the last byte of its first head
 BODY_SECONDS = 30.0  # from the last byte of the head to that of the body, and a second
 BYTES_PER_SECOND = 32 * 1024  # for so many bytes of the body
-READ_SECONDS = (
-    30.0  # in which a client must read something of an answer that waits for it
-)
-END_SECONDS = 5.0  # in which the end of an answer must be read
-# Beyond these, what has waited for longest for its client is closed.
+# In which a client must read something of an answer that waits for it, or the end of one.
+READ_SECONDS = 30.0
+# Beyond these, what has waited for longest for its client is closed, at the address that has most.
 MAX_CONNECTIONS = 2_000  # of one process
 MAX_UNFINISHED = 512 * 1024 * 1024  # bytes of bodies without an end, in one process
 OTHER_FILES = 200  # the database, Redis, logs, temporary files
 LOOK_SECONDS = 0.25
+
+
+class Wait(Enum):
+    """What a connection waits for its client to do."""
+
+    REQUEST = auto()  # send the rest of a head or a body
+    IDLE = auto()  # send another request
+    READER = auto()  # read some of an answer
+    END = auto()  # read the end of the last answer
 
 
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
@@ -35,20 +45,25 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def __init__(self, worker: WebWorker) -> None:
         super().__init__(worker)
+        self.address = ""
         self.received = 0  # bytes of a body without an end
-        self.request_timer: TimerHandle | None = None
-        self.reader_timer: TimerHandle | None = None
+        self.has_answer = False  # to the present request, at least its head
+        # When the client's time to do each of these is over.
+        self.timers: dict[Wait, TimerHandle] = {}
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.wait_for_client(HEAD_SECONDS)
+        self.address = (transport.get_extra_info("peername") or [""])[0]
+        self.wait(Wait.REQUEST, HEAD_SECONDS, self.refuse_slow)
         self.worker.close_longest_waiting()
 
     def _on_headers_complete(self) -> Any:
-        self.stop_waiting()
+        self.stop_waiting(Wait.REQUEST, Wait.IDLE)
+        self.has_answer = False
         is_skipped = super()._on_headers_complete()
         length = self._current_request.content_length or 0
-        self.wait_for_client(BODY_SECONDS + length / BYTES_PER_SECOND)
+        seconds = BODY_SECONDS + length / BYTES_PER_SECOND
+        self.wait(Wait.REQUEST, seconds, self.refuse_slow)
         return is_skipped
 
     def _on_body(self, chunk: bytes) -> None:
@@ -58,27 +73,40 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.worker.close_longest_waiting()
 
     def _on_message_complete(self) -> Any:
-        self.stop_waiting()
+        self.stop_waiting(Wait.REQUEST)
+        self.end_body()
         return super()._on_message_complete()
 
     def _arm_keepalive_timer(self) -> None:
-        super()._arm_keepalive_timer()
-        self.worker.waiting[self] = None
+        self.wait(Wait.IDLE, self._keepalive, self._keepalive_timeout)
 
-    def wait_for_client(self, seconds: float) -> None:
-        self.worker.waiting[self] = None
-        self.request_timer = self.worker.loop.call_later(seconds, self.refuse_slow)
+    def _send_response_start(self, *args: Any, **kwargs: Any) -> None:
+        self.has_answer = True
+        super()._send_response_start(*args, **kwargs)
 
-    def stop_waiting(self) -> None:
-        self.worker.waiting.pop(self, None)
+    def wait(self, reason: Wait, seconds: float, act: Callable[[], Any]) -> None:
+        """Wait for the client so many seconds, then act."""
+        self.stop_waiting(reason)
+        self.timers[reason] = self.worker.loop.call_later(seconds, act)
+        self.worker.waiting.setdefault(self)
+
+    def stop_waiting(self, *reasons: Wait) -> None:
+        for reason in reasons:
+            if timer := self.timers.pop(reason, None):
+                timer.cancel()
+        if not self.timers:
+            self.worker.waiting.pop(self, None)
+
+    def end_body(self) -> None:
         self.worker.unfinished -= self.received
         self.received = 0
-        if self.request_timer:
-            self.request_timer.cancel()
 
     def refuse_slow(self) -> None:
         """Answer that the request came too slowly, unless it has been answered already."""
-        if self.received or self._current_request or self._callback_parser._buffer:
+        is_begun = (
+            self.received or self._current_request or self._callback_parser._buffer
+        )
+        if is_begun and not self.has_answer:
             refusal = ProblemResponse(SlowRequest())
             head = f"HTTP/1.1 408 Request Timeout\r\n{refusal.serialize_headers().decode()}"
             length = f"\r\nContent-Length: {len(refusal.content)}\r\nConnection: close"
@@ -87,22 +115,26 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        abort = self.transport.abort
-        self.reader_timer = self.worker.loop.call_later(READ_SECONDS, abort)
+        self.wait(Wait.READER, READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self.reader_timer:
-            self.reader_timer.cancel()
+        self.stop_waiting(Wait.READER)
 
     def _close_transport(self) -> None:
+        if not self._closed:
+            self.wait(Wait.END, READ_SECONDS, self.transport.abort)
         super()._close_transport()
-        self.worker.loop.call_later(END_SECONDS, self.transport.abort)
+
+    def cut_off(self) -> None:
+        """End the connection at once, with what its client has not read."""
+        self.stop_waiting(*Wait)
+        self.end_body()
+        self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.stop_waiting()
-        if self.reader_timer:
-            self.reader_timer.cancel()
+        self.stop_waiting(*Wait)
+        self.end_body()
         super().connection_lost(exc)
 
     def _is_websocket_upgrade(self, request: Any) -> bool:
@@ -129,12 +161,17 @@ class WebWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         super().init_process()
 
     def close_longest_waiting(self) -> None:
-        if (
-            self.nr_conns > self.max_connections or self.unfinished > MAX_UNFINISHED
-        ) and self.waiting:
-            longest = next(iter(self.waiting))
-            longest.stop_waiting()
-            longest._close_transport()
+        """Cut off one of those that wait, of the address that has most of them."""
+        if self.unfinished > MAX_UNFINISHED:
+            waiting = [each for each in self.waiting if each.received]
+        elif self.nr_conns > self.max_connections:
+            waiting = list(self.waiting)
+        else:
+            return
+        counts = Counter(each.address for each in waiting)
+        if counts:
+            most = max(counts.values())
+            next(each for each in waiting if counts[each.address] == most).cut_off()
 
     async def _serve(self) -> None:
         for listener in self.sockets:

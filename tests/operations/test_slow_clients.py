@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from embedded import data_folder
+from memory_project.asgi import Application, name_caller
 from tests.faults.kill_replay import spare_port, wait_for
 
 HALF_HEAD = b"POST /api/v1/search HTTP/1.1\r\nHost: localhost\r\nX-A: a"
@@ -19,6 +20,7 @@ HALF_BODY = (
     b"POST /api/v1/search HTTP/1.1\r\nHost: localhost\r\n"
     b'Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{"query": "'
 )
+LARGE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js"
 CONFIGURATION = """
 from runpy import run_path
 globals().update(run_path({path!r}))
@@ -81,6 +83,16 @@ def send(port, data):
     return link
 
 
+def ask_for_much(port):
+    """Ask for more than the buffers of a connection hold."""
+    link = socket.socket()
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    link.connect(("127.0.0.1", port))
+    link.settimeout(10)
+    link.sendall(f"GET {LARGE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 12)
+    return link
+
+
 def read_all(link):
     with link:
         return b"".join(iter(lambda: link.recv(65_536), b""))
@@ -120,13 +132,7 @@ def test_beyond_the_limit_the_one_that_waits_for_longest_is_closed(serve):
 
 def test_a_reader_that_stops_is_cut_off(serve):
     port = serve(READ_SECONDS=0.2)
-    path = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js"
-    link = socket.socket()
-    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    link.connect(("127.0.0.1", port))
-    link.settimeout(10)
-    requests = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 12
-    link.sendall(requests)
+    link = ask_for_much(port)
 
     def is_cut_off():
         try:
@@ -137,6 +143,45 @@ def test_a_reader_that_stops_is_cut_off(serve):
 
     assert wait_for(is_cut_off)
     assert is_healthy(port)
+
+
+def test_readers_that_stop_leave_room_for_others(serve):
+    port = serve(MAX_CONNECTIONS=20, READ_SECONDS=600)
+    slow = [ask_for_much(port) for _ in range(20)]
+
+    for link in slow:
+        assert link.recv(1)
+
+    assert wait_for(lambda: all(is_healthy(port) for _ in range(10)))
+    for link in slow:
+        link.close()
+
+
+def test_an_answer_that_was_sent_before_its_body_ended_is_the_only_one(serve):
+    port = serve(BODY_SECONDS=0.5, BYTES_PER_SECOND=10**12)
+    head = HALF_BODY.replace(b"Length: 900", b"Length: 70000000")
+
+    answer = read_all(send(port, head))
+
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert answer.startswith((b"HTTP/1.1 401 ", b"HTTP/1.1 413 "))
+
+
+def test_a_key_has_one_share_of_the_threads_however_its_header_is_spelled():
+    application = Application(None)
+    for header, spellings in {
+        "HTTP_AUTHORIZATION": (
+            "Bearer am_x",
+            "bearer am_x",
+            "BEARER  am_x",
+            " Bearer am_x ",
+        ),
+        "HTTP_COOKIE": ("sessionid=x", "theme=dark; sessionid=x", "sessionid=x; a=b"),
+    }.items():
+        environ = [{header: each, "REMOTE_ADDR": "1.2.3.4"} for each in spellings]
+
+        assert len(set(map(application.share_of, environ))) == 1, header
+        assert len(set(map(name_caller, environ))) == 1, header
 
 
 def test_a_body_that_is_too_large_is_answered_before_its_connection_goes_on(serve):
