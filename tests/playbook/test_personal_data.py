@@ -4,7 +4,8 @@ import pytest
 
 from common.caller import Role
 from common.erasure import redaction
-from inference.embedding.fake import FakeEmbedder, outage
+from inference.embedding import active_model
+from inference.embedding.fake import outage
 from memories.models import Memory
 from memories.retention import erase
 from playbook import delta_vectors
@@ -193,14 +194,15 @@ class TestCascade:
             bob_api.post(f"{API}/playbook/deltas", lesson)
         PlaybookDelta.objects.update(status="pending")
         delta_vectors.embed_later(project.pk)
-        embed = FakeEmbedder.embed
+        begin = active_model.begin_chunks
 
-        def slow(self, texts):
+        def begin_before_the_purge(texts):
+            pending = begin(texts)
             if TEXT in texts:
                 purge(cascade=True)
-            return embed(self, texts)
+            return pending
 
-        monkeypatch.setattr(FakeEmbedder, "embed", slow)
+        monkeypatch.setattr(active_model, "begin_chunks", begin_before_the_purge)
         run_jobs()
 
         assert redaction.is_redacted(PlaybookDelta.objects.get().content)
