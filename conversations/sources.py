@@ -20,8 +20,10 @@ class SourceNotAllowed(errors.Forbidden):
 
 
 class NotYourUser(errors.Forbidden):
-    """Profile and soul of a user are written by a key of the user, a key that acts for users
-    (`acts_for_users`), or a curator; a run of the agent writes them for the same callers.
+    """A key of the user, one that acts for users (`acts_for_users`) or a curator decides this.
+
+    It holds for profile, soul and constraints of a user, and for the switch of the memory. A
+    run of the agent writes them for the same callers.
     """
 
     code = "not_your_user"

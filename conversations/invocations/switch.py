@@ -8,6 +8,7 @@ from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
+from conversations import sources
 from conversations.models import MemorySwitch, Session
 from projects.models import Project
 
@@ -68,11 +69,14 @@ def set_memory(
 ) -> MemorySwitch:
     """Turn the memory of a user on or off, and audit a change.
 
-    A key that is bound to another user gets 404. What is stored stays; a purge removes it.
+    A key that is bound to another user gets 404, another that does not speak for the user
+    403; that of the anonymous user is everybody's, and a curator decides. What is stored
+    stays; a purge removes it.
     """
-    caller.require(Role.WRITER, project.pk)
+    caller.require(Role.WRITER if user_id else Role.CURATOR, project.pk)
     if caller.user_id and caller.user_id != user_id:
         raise errors.NotFound("There is no such user.")
+    sources.require_voice(user_id, project.pk, caller)
     switch, is_new = MemorySwitch.objects.select_for_update().get_or_create(
         project=project, user_id=user_id, defaults={"is_enabled": enabled}
     )

@@ -309,6 +309,15 @@ class TestTheSwitchOfAUser:
 
         assert own.patch("users/42/memory", enabled=False).status_code == 200
         assert own.patch("users/43/memory", enabled=False).status_code == 404
+
+    def test_a_writer_that_speaks_for_nobody_turns_nobodys_off(
+        self, client_of, project
+    ):
+        writer = SessionApi(client_of(project, role=Role.WRITER), project)
+
+        for user in ("42", "0"):
+            answer = writer.patch(f"users/{user}/memory", enabled=False)
+            assert answer.status_code == 403
         assert is_memory_on(project, "43")
 
     def test_charlie_and_a_viewer_may_not(self, client_of, project, charlie_api):

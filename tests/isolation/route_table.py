@@ -629,6 +629,7 @@ TABLE = [
         body=about(enabled=False),
         lowest=WRITER,
         is_private=True,
+        is_users_own=True,
     ),
     # Facts, episodes and conversations
     Route(
