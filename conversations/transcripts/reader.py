@@ -43,6 +43,7 @@ _GAP = re.compile(r"[\s\0]*")
 MAX_GAP = 20  # characters of white space between an object and what damages a record
 MAX_TRIED = 200  # damaged records of a line behind which another is looked for
 MAX_PARSED = 4  # times that the characters of a damaged line are parsed
+MAX_PARTS = 5_000  # of one message; each costs what a line costs
 MAX_ID = 255  # characters of an external id
 MAX_FIELD = 4_096  # characters of a folder, a branch or another text beside the words
 MAX_REASON = 100  # characters of a reason that is counted
@@ -278,11 +279,22 @@ def _read(
         part
         for each in messages
         if any(map(_has_words, each.parts))
-        for part in _mark_unknown_elements(each, line, context, counts)
+        for part in _mark_unknown_elements(
+            _cut_parts(each, counts), line, context, counts
+        )
     ]
     if not found:
         counts.left_out["no words"] += 1
     return found
+
+
+def _cut_parts(message: ChatMessage, counts: TranscriptCounts) -> ChatMessage:
+    """Leave out, and count, the parts of a message beyond what a whole part may have lines."""
+    extra = len(message.parts) - MAX_PARTS
+    if extra <= 0:
+        return message
+    counts.left_out[f"parts of a message beyond {MAX_PARTS:,}"] += extra
+    return replace(message, parts=message.parts[:MAX_PARTS])
 
 
 def _mark_unknown_elements(

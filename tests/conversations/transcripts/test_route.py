@@ -138,6 +138,15 @@ class TestOneFile:
         assert answer["unknown"] == {"type later": 1}
         assert answer["messages"] == 5
 
+    def test_parts_of_a_message_beyond_the_limit_are_counted(self, api):
+        block = {"type": "text", "text": "a"}
+        wide = {"role": "user", "content": [block] * 5_010}
+
+        answer = api.send(raw([line(1, "user", "x") | {"message": wide}])).json()
+
+        assert answer["left_out"] == {"parts of a message beyond 5,000": 10}
+        assert len(Message.objects.get().parts) == 5_000
+
     def test_a_part_of_too_many_lines_is_refused_whole(self, api):
         short = raw([line(n, "user", "a") for n in range(60_000)])
 
