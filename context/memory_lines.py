@@ -34,12 +34,12 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 @dataclass
 class EarlierTexts:
-    """The texts that a context has already."""
+    """The texts that a context has already, each with its words in one string."""
 
-    texts: list[str] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
 
     def add(self, *texts: str) -> None:
-        self.texts += filter(None, texts)
+        self.texts |= {text: same_text.join_words(text) for text in texts if text}
 
     def has(self, text: str) -> bool:
         """Whether each sentence of the text stands in one of the texts, word for word.
@@ -49,9 +49,10 @@ class EarlierTexts:
         if any(_names_change(text, whole) for whole in self.texts):
             return True
         said = [s for s in _SENTENCE_END.split(text) if len(s.split()) >= MIN_WORDS]
+        words = map(same_text.join_words, said or [text])
         return all(
-            any(_is_part(sentence, whole) for whole in self.texts)
-            for sentence in said or [text]
+            any(sentence in whole for whole in self.texts.values())
+            for sentence in words
         )
 
 
