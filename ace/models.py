@@ -22,7 +22,7 @@ from projects.models import Project
 class RunQuerySet(MemoryScopedQuerySet[M]):
     memory: ClassVar = "memory"
 
-    def in_reach(
+    def reachable(
         self, project: Project, caller: Caller, scope: Scope | None = None
     ) -> Self:
         """Select what a read covers: the shared scopes, the caller's own, and `scope`.

@@ -204,7 +204,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope_hash=scope.hash)
 
-    def in_reach(
+    def reachable(
         self,
         project: Project,
         scope: Scope | None,

@@ -146,7 +146,7 @@ def _rows_by_signature(
 ) -> dict[str, list[ObservedRepair]]:
     machine = record.machine_of(call.cwd, caller)
     rows = (
-        ObservedRepair.objects.in_reach(project, caller, scope)
+        ObservedRepair.objects.reachable(project, caller, scope)
         .filter(
             signature__in=[each.digest for each in signatures],
             machine__in=["", machine],

@@ -45,12 +45,12 @@ class CardRows:
 def read(project: Project, caller: Caller) -> CardRows:
     """Return the rows of the tasks that the caller may see."""
     repairs = (
-        ObservedRepair.objects.in_reach(project, caller)
+        ObservedRepair.objects.reachable(project, caller)
         .filter(machine="")
         .select_related("run")
         .defer("run__request", "run__result", "run__phases")
     )
-    commands = TaskCommand.objects.in_reach(project, caller)
+    commands = TaskCommand.objects.reachable(project, caller)
     newest = commands.order_by("-pk").values_list(*CommandRow._fields)
     return CardRows(
         commands=[CommandRow(*row) for row in newest[:MAX_COMMANDS]],

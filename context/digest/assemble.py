@@ -223,9 +223,9 @@ def readable(
 ) -> MemoryQuerySet:
     """Return the current memories that a digest may use."""
     visible = Memory.objects.visible_to(caller)
-    rows: MemoryQuerySet = visible.in_reach(project, None)
+    rows: MemoryQuerySet = visible.reachable(project, None)
     for scope in scopes:
-        rows = rows | visible.in_reach(project, scope)
+        rows = rows | visible.reachable(project, scope)
     allowed = tuple(options.allow_sensitivities)
     if not allowed:
         return rows.none()

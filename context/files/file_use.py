@@ -91,7 +91,7 @@ def count(
 ) -> list[FileUse]:
     """Return the use of each file by the newest tasks that the caller may see."""
     runs = (
-        AceRun.objects.in_reach(project, caller, scope)
+        AceRun.objects.reachable(project, caller, scope)
         .order_by("-pk")
         .values_list("pk", flat=True)[:MAX_TASKS]
     )
@@ -118,7 +118,7 @@ def earlier_requests(
     """Return what the session asked for before, the newest first."""
     if not session:
         return []
-    runs = AceRun.objects.in_reach(project, caller, scope).filter(
+    runs = AceRun.objects.reachable(project, caller, scope).filter(
         files__session=session, files__project=project
     )
     newest = runs.order_by("-pk").values_list("pk", "request__goal").distinct()

@@ -289,7 +289,7 @@ def _read(
 
 
 def _cut_parts(message: ChatMessage, counts: TranscriptCounts) -> ChatMessage:
-    """Leave out, and count, the parts of a message beyond what a whole part may have lines."""
+    """Leave out the parts of a message beyond MAX_PARTS, and count them."""
     extra = len(message.parts) - MAX_PARTS
     if extra <= 0:
         return message

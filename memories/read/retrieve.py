@@ -27,12 +27,12 @@ def readable_rows(
 ) -> MemoryQuerySet:
     """Return the rows that a read covers, after every filter.
 
-    `shared` and `extra` have the same meaning as in `in_reach`.
+    `shared` and `extra` have the same meaning as in `reachable`.
     """
     is_own_scope = scope is not None and scope.kind != "org"
     is_one_project = is_own_scope or shared is False
     visible = Memory.objects.visible_to(caller, project if is_one_project else None)
-    reached = visible.in_reach(project, scope, shared, extra)
+    reached = visible.reachable(project, scope, shared, extra)
     rows: MemoryQuerySet = reached.filter_by(filters)
     if filters.tags:
         spelled = find_spellings(project, filters.tags)
