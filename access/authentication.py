@@ -19,7 +19,7 @@ from access.models import ApiKey, hash_secret
 from common import errors
 from common.address import client_address
 from common.api import throttling
-from common.caller import Caller, Role
+from common.caller import LINE_OF_KEY, Caller, Role
 from common.db import RowReader
 from common.request_id import request_id
 from projects.models import Membership
@@ -48,6 +48,7 @@ class KeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed
         record_use(key)
         caller = caller_for_key(key, request)
+        request.META[LINE_OF_KEY] = str(caller.line_id)
         structlog.contextvars.bind_contextvars(caller=caller.name)
         return AnonymousUser(), caller
 

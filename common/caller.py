@@ -14,6 +14,9 @@ from django.db import models
 
 from common import errors
 
+# The key of a request's META under which the web server finds the line of its key.
+LINE_OF_KEY = "memory.line_of_key"
+
 
 class Role(models.IntegerChoices):
     """The roles of people and keys; each role includes the rights of those below it."""

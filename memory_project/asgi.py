@@ -7,11 +7,13 @@ or reads slowly, or follows a stream, takes none. Deadlines are in `web_worker`.
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, cast
 from urllib.parse import unquote_to_bytes
@@ -21,6 +23,9 @@ from asgiref.wsgi import WsgiToAsgiInstance
 from django.conf import settings
 from django.http import HttpResponseBase, StreamingHttpResponse, parse_cookie
 
+from common.api.problem import ProblemResponse, TooManyRequests
+from common.caller import LINE_OF_KEY
+from common.errors import Refusal
 from memory_project import wsgi
 
 Message = dict[str, Any]
@@ -31,6 +36,9 @@ Scope = dict[str, Any]
 THREADS = int(os.environ.get("WEB_THREADS", "8"))
 # So many threads of a process work for one caller at once; the others are for others.
 THREADS_OF_ONE = max(1, THREADS // 2)
+# So much of one caller waits for a thread; what comes then is refused.
+MAX_WAITING, MAX_WAITING_BYTES = 64, 256 * 1024 * 1024
+REMEMBERED = 10_000  # secrets of which the line of keys is known
 IN_MEMORY = 256 * 1024  # bytes of a body or an answer; more are in a temporary file
 PIECE = 64 * 1024  # bytes that are handed to the connection at once
 
@@ -59,11 +67,37 @@ class Answer:
                 each.close()
 
 
+class Share:
+    """The threads of one caller, and what waits for them."""
+
+    def __init__(self) -> None:
+        self.threads = asyncio.Semaphore(THREADS_OF_ONE)
+        self.requests = self.bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.requests >= MAX_WAITING or self.bytes >= MAX_WAITING_BYTES
+
+    @asynccontextmanager
+    async def take(self, size: int) -> AsyncIterator[None]:
+        """Wait for a thread with a request of so many bytes."""
+        self.requests += 1
+        self.bytes += size
+        try:
+            await self.threads.acquire()
+            yield
+        finally:
+            self.requests -= 1
+            self.bytes -= size
+
+
 class Application:
     def __init__(self, handler: Callable[..., Any]) -> None:
         self.handler = handler
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
-        self.shares = WeakValueDictionary[str, asyncio.Semaphore]()
+        self.shares = WeakValueDictionary[str, Share]()
+        # {digest of a secret: the line of its key}: the keys of one line are one caller.
+        self.lines: dict[str, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         environ = build_environ(scope)
@@ -75,8 +109,9 @@ class Application:
                     await read_body(receive, cast("IO[bytes]", body))
             except ClientGone:
                 return
+            size = body.tell()
             body.seek(0)
-            answer = await self.run(environ)
+            answer = await self.run(environ, size)
         try:
             await send_answer(answer, send, has_body=scope["method"] != "HEAD")
         finally:
@@ -86,29 +121,40 @@ class Application:
             with suppress(ClientGone):
                 await read_body(receive, None)
 
-    async def run(self, environ: dict[str, Any]) -> Answer:
+    async def run(self, environ: dict[str, Any], size: int) -> Answer:
         """Run Django in a thread, as soon as the caller has one left."""
         share = self.share_of(environ)
+        if share.is_full:
+            return refuse(TooManyRequests(retry_after=1))
         loop = asyncio.get_running_loop()
-        await share.acquire()
-        work = self.threads.submit(self.answer, environ)
-        work.add_done_callback(lambda _: loop.call_soon_threadsafe(share.release))
+        async with share.take(size):
+            work = self.threads.submit(self.answer, environ)
+            release = share.threads.release
+            work.add_done_callback(lambda _: loop.call_soon_threadsafe(release))
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
             work.add_done_callback(close_unsent)
             raise
 
-    def share_of(self, environ: dict[str, Any]) -> asyncio.Semaphore:
-        """Return what limits the threads of one key, of one browser, or of one address."""
-        semaphore = asyncio.Semaphore(THREADS_OF_ONE)
-        return self.shares.setdefault(name_caller(environ), semaphore)
+    def share_of(self, environ: dict[str, Any]) -> Share:
+        """Return the share of one line of keys, of one browser, or of one address."""
+        name = name_caller(environ)
+        return self.shares.setdefault(self.lines.get(name, name), Share())
+
+    def remember_line(self, environ: dict[str, Any]) -> None:
+        """Note of which line of keys the secret of an answered request is."""
+        if line := environ.get(LINE_OF_KEY):
+            if len(self.lines) >= REMEMBERED:
+                self.lines.clear()
+            self.lines[name_caller(environ)] = f"line {line}"
 
     def answer(self, environ: dict[str, Any]) -> Answer:
         started: list[Any] = []
         response: HttpResponseBase = self.handler(
             environ, lambda *start: started.extend(start)
         )
+        self.remember_line(environ)
         status, headers = int(started[0][:3]), encode_headers(started[1])
         if isinstance(response, StreamingHttpResponse) and response.is_async:
             return Answer(status, headers, None, response)
@@ -126,12 +172,18 @@ class Application:
 
 def name_caller(environ: dict[str, Any]) -> str:
     """Return the key of a request, or its browser, or its address, however they are spelled."""
-    match environ.get("HTTP_AUTHORIZATION", "").split():
-        case [scheme, secret]:
-            return f"{scheme.lower()} {secret}"
+    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if scheme.lower() == "bearer" and secret.strip():
+        return f"key {sha256(secret.strip().encode()).hexdigest()}"
     cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))
     browser = cookies.get(settings.SESSION_COOKIE_NAME)
     return f"browser {browser}" if browser else environ.get("REMOTE_ADDR", "")
+
+
+def refuse(refusal: Refusal) -> Answer:
+    response = ProblemResponse(refusal)
+    headers = [(n.lower().encode(), v.encode()) for n, v in response.items()]
+    return Answer(response.status_code, headers, io.BytesIO(response.content))
 
 
 def build_environ(scope: Scope) -> dict[str, Any]:

@@ -18,16 +18,20 @@ from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
 from common.api.problem import ProblemResponse, SlowRequest
+from memory_project.settings import BODY_LIMIT, TRANSCRIPT_LIMIT
 
 HEAD_SECONDS = 15.0  # from the connection to the last byte of its first head
 BODY_SECONDS = 30.0  # from the last byte of the head to that of the body, and a second
 BYTES_PER_SECOND = 32 * 1024  # for so many bytes of the body
 # In which a client must read something of an answer that waits for it, or the end of one.
 READ_SECONDS = 30.0
-# Beyond these, what has waited for longest for its client is closed, at the address that has most.
+# Beyond these, a connection of the address that has most of them is cut off.
 MAX_CONNECTIONS = 2_000  # of one process
 MAX_UNFINISHED = 512 * 1024 * 1024  # bytes of bodies without an end, in one process
-OTHER_FILES = 200  # the database, Redis, logs, temporary files
+# A connection may hold a temporary file for its body and another one for its answer.
+FILES_OF_ONE, OTHER_FILES = 3, 200
+# Bytes of the longest body that is ever read.
+LONGEST_BODY = max(BODY_LIMIT, TRANSCRIPT_LIMIT)
 LOOK_SECONDS = 0.25
 
 
@@ -54,23 +58,35 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.address = (transport.get_extra_info("peername") or [""])[0]
+        self.worker.connections[self] = None
         self.wait(Wait.REQUEST, HEAD_SECONDS, self.refuse_slow)
-        self.worker.close_longest_waiting()
+        self.worker.make_room()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            super().data_received(data)
+        except ValueError as error:  # a Content-Length of thousands of digits
+            self.log.warning("A request without a usable head: %s", error)
+            self._send_error_response(400, "Bad Request")
+            self._close_transport()
 
     def _on_headers_complete(self) -> Any:
         self.stop_waiting(Wait.REQUEST, Wait.IDLE)
         self.has_answer = False
         is_skipped = super()._on_headers_complete()
-        length = self._current_request.content_length or 0
+        length = min(self._current_request.content_length or 0, LONGEST_BODY)
         seconds = BODY_SECONDS + length / BYTES_PER_SECOND
         self.wait(Wait.REQUEST, seconds, self.refuse_slow)
         return is_skipped
 
     def _on_body(self, chunk: bytes) -> None:
         super()._on_body(chunk)
+        request = self._current_request
+        if request.chunked or (request.content_length or 0) > LONGEST_BODY:
+            return  # refused already, and read for nothing
         self.received += len(chunk)
         self.worker.unfinished += len(chunk)
-        self.worker.close_longest_waiting()
+        self.worker.make_room()
 
     def _on_message_complete(self) -> Any:
         self.stop_waiting(Wait.REQUEST)
@@ -130,9 +146,11 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         """End the connection at once, with what its client has not read."""
         self.stop_waiting(*Wait)
         self.end_body()
+        self.worker.connections.pop(self, None)
         self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.worker.connections.pop(self, None)
         self.stop_waiting(*Wait)
         self.end_body()
         super().connection_lost(exc)
@@ -144,7 +162,9 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 class WebWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
     """Serves connections from one loop; `memory_project.asgi` has the threads."""
 
-    # Those that wait for their client, the longest first; and the bytes that they sent.
+    # All connections, and those that wait for their client, the longest first; and the bytes
+    # of bodies without an end.
+    connections: dict[Connection, None]
     waiting: dict[Connection, None]
     unfinished = 0
 
@@ -153,25 +173,33 @@ class WebWorker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         """Accept every setting; gunicorn's own worker warns of threads."""
 
     def init_process(self) -> None:
-        self.waiting = {}
+        self.connections, self.waiting = {}, {}
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        files = min(most, MAX_CONNECTIONS + OTHER_FILES)
+        files = min(most, MAX_CONNECTIONS * FILES_OF_ONE + OTHER_FILES)
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
-        self.max_connections = files - OTHER_FILES
+        self.max_connections = max((files - OTHER_FILES) // FILES_OF_ONE, 1)
         super().init_process()
 
-    def close_longest_waiting(self) -> None:
-        """Cut off one of those that wait, of the address that has most of them."""
+    def make_room(self) -> None:
+        """Cut off a connection of the address that has most of them, or most bytes.
+
+        It is the one that has waited for its client for longest, else the oldest.
+        """
+        weights = Counter[str]()
         if self.unfinished > MAX_UNFINISHED:
-            waiting = [each for each in self.waiting if each.received]
-        elif self.nr_conns > self.max_connections:
-            waiting = list(self.waiting)
+            for each in self.connections:
+                weights[each.address] += each.received
+        elif len(self.connections) > self.max_connections:
+            weights.update(each.address for each in self.connections)
         else:
             return
-        counts = Counter(each.address for each in waiting)
-        if counts:
-            most = max(counts.values())
-            next(each for each in waiting if counts[each.address] == most).cut_off()
+        address, _ = weights.most_common(1)[0]
+        own = [each for each in self.connections if each.address == address]
+        waiting = [each for each in self.waiting if each.address == address]
+        if self.unfinished > MAX_UNFINISHED:
+            own, waiting = ([e for e in some if e.received] for some in (own, waiting))
+        for victim in [*waiting, *own][:1]:
+            victim.cut_off()
 
     async def _serve(self) -> None:
         for listener in self.sockets:

@@ -32,10 +32,15 @@ _SAME_MARKS = str.maketrans(
         **dict.fromkeys("‐‑‒–—", "-"),
     }
 )
+_BEFORE_NAME = frozenset({"the", "a", "an"})
+_AFTER_NAME = frozenset({"to", "and", "or", "is", "of", "in", "from", "with", "as"})
 _COUNTS = ("a few", "a little")  # few and little are less than these
 _PARTING = ".,;:!?…)。、，；：？！؟،؛।"
 # A mark at the end of a text, behind a word that is no name of a program.
-_LAST_MARK = re.compile(r"(?<=\w)[.!?…。！？؟।]+\Z")
+# A question is no statement: its mark stays.
+_LAST_MARK = re.compile(r"(?<=\w)[.!…。！।]+\Z")
+# A quoted word, a path, a setting, or a name with a capital inside: `getUser`, `APP_Key=On`.
+_EXACT = re.compile(r"[`\"/\\_=]|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w\.[A-Z]")
 _LAST_NAME = re.compile(r"[\w)]*[._(`/\\][\w)]+[!?]\Z")
 _JOINT = "\x00"  # stands for a space inside a quote
 # Raised, lowered and circled digits and fractions are numbers of their own: 10² is not 102.
@@ -90,11 +95,15 @@ def read_words(text: str) -> list[TextWord]:
     chunks = _QUOTE.sub(_join_quote, plain).split()
     words: list[TextWord] = []
     starts, is_loud = True, plain.isupper()
+    before = ""
     for chunk, following in zip_longest(chunks, chunks[1:], fillvalue=""):
         may_start = chunk.islower() or starts or is_loud
         is_count = f"{chunk} {following}".lower().startswith(_COUNTS)
-        starts = chunk.endswith(tuple(_PARTING))
-        may_be_empty = may_start and not (starts or is_count) and bool(following)
+        # `the a record`, `rename a to b`: a name.
+        is_name = chunk == "a" and (before in _BEFORE_NAME or following in _AFTER_NAME)
+        starts, before = chunk.endswith(tuple(_PARTING)), chunk.lower()
+        is_kept = starts or is_count or is_name or not following
+        may_be_empty = may_start and not is_kept
         words.append(TextWord(_fold_case(chunk), may_be_empty))
     return words
 
@@ -118,8 +127,8 @@ def _join_quote(match: re.Match[str]) -> str:
 
 
 def _fold_case(word: str) -> str:
-    """Lower a word, unless its case is its meaning: a flag, or a word in quotes."""
-    is_exact = word.startswith("-") or "`" in word or '"' in word
+    """Lower a word, unless its case is its meaning: a flag, a path, a name, what is quoted."""
+    is_exact = word.startswith("-") or bool(_EXACT.search(word))
     return word if is_exact else word.lower()
 
 

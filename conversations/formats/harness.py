@@ -29,7 +29,9 @@ _PASTED = re.compile(
     r"|ol|option|p|path|plugin|pre|project|script|section|select|small|span|strong|style|summary|svg|table"
     r"|tbody|td|template|textarea|th|thead|title|tr|ul|video|xml"
     # What people write in brackets to a model.
-    r"|task|prompt|instructions?|question|request|requirements?|spec|bug|issue|error|log|example|document|note",
+    r"|task|prompt|instructions?|question|request|requirements?|spec|bug|issue|error|log|examples?|documents?|notes?"
+    r"|rules?|goals?|feedback|constraints?|context|background|answer|query|user_query|data|files?|system|role"
+    r"|input|output|text|content|code_snippet|steps?|plan|format|tone|audience",
     re.IGNORECASE,
 )
 # What Codex writes before a person's words: the state of an editor, and the rules of a project.
@@ -130,6 +132,8 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
                 continue
             yield text[at:start], text[place:]
             return
+        if _is_within(text[max(at, start - _MAX_INDENT) : start], text, place):
+            continue
         end = text.find(f"</{name}>", place)
         content = text[place:end]
         is_typed = name == _TYPED
@@ -142,6 +146,14 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
 
 def _is_word(before: str, text: str, end: int) -> bool:
     """Return whether an opening that nothing closes is a word of a person's sentence."""
+    return not _begins_line(before) or bool(_IN_SENTENCE.match(text, end))
+
+
+def _is_within(before: str, text: str, end: int) -> bool:
+    """Return whether an opening stands within a sentence, on both sides of it."""
+    return not _begins_line(before) and bool(_IN_SENTENCE.match(text, end))
+
+
+def _begins_line(before: str) -> bool:
     lead = before.rstrip(" \t")
-    begins_line = lead.endswith("\n") or (not lead and len(before) < _MAX_INDENT)
-    return not begins_line or bool(_IN_SENTENCE.match(text, end))
+    return lead.endswith("\n") or (not lead and len(before) < _MAX_INDENT)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
@@ -35,6 +35,7 @@ from conversations.sessions import writers
 from conversations.sessions.lifecycle import SessionIdentity
 from conversations.sessions.lookup import lock_session
 from conversations.transcripts.events import (
+    KEY,
     QUEUED,
     TranscriptContext,
     TranscriptCounts,
@@ -133,7 +134,8 @@ def receive(
         on_bytes=digest.update,
     )
     context = _context_of(session) if part.cursor else TranscriptContext()
-    context.waiting = _waiting_of(session)
+    context.waiting, context.stored = _queued_of(session)
+    waiting = set(context.waiting)
     messages = read_messages(part.format, lines, receipt.counts, context)
     limited = _limit(_count_tasks(messages, receipt), receipt)
     prepared = _prepare(project, limited, receipt.counts)
@@ -150,7 +152,8 @@ def receive(
         return receipt
     receipt.cursor = part.cursor + lines.consumed
     receipt.prefix = _prefix_of(part, digest.hexdigest(), is_whole=lines.is_whole)
-    _save(project, part, receipt, caller)
+    given = waiting - set(context.waiting)
+    _save(project, part, receipt, caller, given=given)
     return receipt
 
 
@@ -215,15 +218,27 @@ def _context_of(session: Session) -> TranscriptContext:
     return TranscriptContext(cwd=cwd, branch=branch, model=model, message_id=message_id)
 
 
-def _waiting_of(session: Session) -> dict[str, str]:
-    """Return what earlier parts stored because it waited: {id: digest of its words}."""
+def _queued_of(session: Session) -> tuple[dict[str, str], frozenset[str]]:
+    """Return what earlier parts stored of the queue: what waits, and the ids of all.
+
+    What waits is {id: digest of its words}.
+    """
     rows = session.messages.visible().filter(external_id__startswith=QUEUED)
-    found = rows.order_by("seq").values_list("external_id", "metadata")
-    return {
+    found = list(rows.order_by("seq").values_list("external_id", "metadata"))
+    waiting = {
         message_id: str(digest)
         for message_id, metadata in found
         if (digest := recorded_fields(metadata).get("waiting"))
     }
+    return waiting, frozenset(message_id for message_id, _ in found)
+
+
+def _note_given(session: Session, message_ids: Collection[str]) -> None:
+    """Note that what waited was given to the agent: the same words are a new prompt next time."""
+    for row in session.messages.filter(external_id__in=message_ids):
+        fields = {k: v for k, v in row.metadata[KEY].items() if k != "waiting"}
+        row.metadata = {**row.metadata, KEY: fields}
+        row.save(update_fields=["metadata"])
 
 
 def _count_tasks(
@@ -284,12 +299,15 @@ def _save(
     caller: Caller,
     *,
     is_whole: bool = True,
+    given: Collection[str] = (),
 ) -> None:
     """Store how far the file was read, and enqueue the job in the same transaction.
 
-    The cursor stays where it was if not the whole part was stored.
+    The cursor stays where it was if not the whole part was stored. `given` are the ids of
+    messages that waited before and have become prompts.
     """
     session = lock_session(receipt.session)
+    _note_given(session, given)
     _refuse_other_person(session, caller)
     known = find_transcript(session, part.format)
     row = known or Transcript(

@@ -25,6 +25,7 @@ from conversations.transcripts.events import (
     OUTSIDE_MARKS,
     QUEUED,
     LineWithoutMessage,
+    QueuedWords,
     TranscriptContext,
     UnknownLine,
 )
@@ -80,24 +81,26 @@ def read_waiting(context: TranscriptContext) -> Iterable[ChatMessage]:
     """
     waiting, context.queue = context.queue, []
     return [
-        _said(each, _queued_id(each), waiting=_digest(words))
+        _said(each.line, _queued_id(each), waiting=_digest(each.words))
         for each in waiting
-        if (words := _typed(each))
+        if each.words
     ]
 
 
 def _read_queue(line: Mapping[str, Any], context: TranscriptContext) -> ChatMessage:
     operation = text_of(line, "operation")
     if operation == "enqueue":
-        context.queue.append(line)
+        context.queue.append(QueuedWords(line, _typed(line)))
     elif operation == "popAll":
         context.queue.clear()
     elif operation == "dequeue":
-        context.dequeued = context.queue.pop(0) if context.queue else {}
+        first = context.queue.pop(0) if context.queue else QueuedWords({}, "")
+        # What the harness queued itself is no prompt of a person.
+        context.dequeued = None if first.line and not first.words else first
     elif operation == "remove" and context.queue:
-        typed = _typed(first := context.queue.pop(0))
-        if typed and not _is_told(typed, context, by=1):
-            return _said(first, _queued_id(first))
+        first = context.queue.pop(0)
+        if first.words and not _is_told(first.words, context, by=1):
+            return _said(first.line, _queued_id(first))
     raise LineWithoutMessage(f"queue-operation {operation}")
 
 
@@ -114,7 +117,7 @@ def _read_attachment(
         raise LineWithoutMessage(f"attachment {kind}")
     if attachment.get("isMeta") is True or not (typed := _typed(line)):
         raise LineWithoutMessage(f"attachment {kind}")
-    is_queued = typed in map(_typed, context.queue)
+    is_queued = any(each.words == typed for each in context.queue)
     if _is_told(typed, context, by=-1) or (
         not is_queued and _find_waiting(typed, context)
     ):
@@ -139,9 +142,9 @@ def _typed(line: Mapping[str, Any]) -> str:
     return split_harness(text)[0].strip()
 
 
-def _queued_id(line: Mapping[str, Any]) -> str:
+def _queued_id(queued: QueuedWords) -> str:
     """Return the id of what was put into the queue; the same words may be put in again."""
-    return QUEUED + _digest(f"{text_of(line, 'timestamp')} {_typed(line)}")
+    return QUEUED + _digest(f"{text_of(queued.line, 'timestamp')} {queued.words}")
 
 
 def _digest(words: str) -> str:
@@ -167,10 +170,11 @@ def _find_stored_prompt(
     if context.dequeued is None or not words or any(map(kept.get, OUTSIDE_MARKS)):
         return ""
     first, context.dequeued = context.dequeued, None
-    if words == _typed(first):
+    if first.line and words == first.words:
         known = _queued_id(first)
-        return known if context.waiting.pop(known, "") else ""
-    if (known := _find_waiting(words, context)) and first:
+        context.waiting.pop(known, None)
+        return known if known in context.stored else ""
+    if (known := _find_waiting(words, context)) and first.line:
         context.queue.insert(0, first)  # what an earlier part queued went first
     return known
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from conversations.formats.harness import METADATA_KEYS
 
@@ -55,6 +55,13 @@ class TranscriptTask:
     message_ids: list[str]
 
 
+class QueuedWords(NamedTuple):
+    """A line that put something into the queue, and what a person typed of it."""
+
+    line: Mapping[str, Any]
+    words: str
+
+
 @dataclass
 class TranscriptContext:
     """What earlier lines said that holds for the later ones."""
@@ -64,14 +71,15 @@ class TranscriptContext:
     branch: str = ""
     model: str = ""
     message_id: str = ""  # of the message before
-    # Of Claude Code: lines of what a person typed and the agent has not been given; words
-    # that one kind of line has told and the other may tell again; {id: digest of the words}
-    # of what waited at the end of an earlier part; the line that left the queue to be the next
-    # prompt, {} if it is of an earlier part.
-    queue: list[Mapping[str, Any]] = field(default_factory=list)
+    # Of Claude Code: what a person typed and the agent has not been given; words that one
+    # kind of line has told and the other may tell again; the ids of what earlier parts stored
+    # of the queue, and {id: digest of the words} of what of it still waited at their end; what
+    # left the queue to be the next prompt, without a line if it is of an earlier part.
+    queue: list[QueuedWords] = field(default_factory=list)
     told: Counter[str] = field(default_factory=Counter)
+    stored: frozenset[str] = frozenset()
     waiting: dict[str, str] = field(default_factory=dict)
-    dequeued: Mapping[str, Any] | None = None
+    dequeued: QueuedWords | None = None
 
     def fields(self) -> dict[str, str]:
         """Return what a message's metadata keep of the context."""

@@ -158,7 +158,7 @@ def read_values(text: str) -> tuple[list[storable_json.StorableJSON], bool]:
     """
     found: list[storable_json.StorableJSON] = []
     is_damaged = False
-    place = end = _skip_gap(text, 0)
+    place = end = first = _skip_gap(text, 0)
     tried = parsed = 0
     while (
         0 <= place < len(text)
@@ -172,7 +172,8 @@ def read_values(text: str) -> tuple[list[storable_json.StorableJSON], bool]:
         is_last = behind == len(text)
         # Before something else than an object, it is a value inside a damaged record.
         is_before_object = text[place] == text[behind : behind + 1] == "{"
-        if attempt.value and (is_last or is_before_object):
+        # Nothing can hold what begins the line.
+        if attempt.value and (is_last or is_before_object or place == first):
             found.append(attempt.value)
             is_damaged |= _skip_gap(text, end) < place
             end = attempt.end

@@ -50,6 +50,7 @@ def test_words_and_the_additions_of_a_harness_are_told_apart(text, words, added)
         "<system-reminder> is what I mean: hide it.",
         "<session_context>, as in the log, is empty.",
         "Replace `<skill>a</skill>` by a link.",
+        "Rename <skill> to <tool>, never touch prod; keep </skill> as is",
     ],
 )
 def test_a_persons_words_about_an_element_are_theirs(text):

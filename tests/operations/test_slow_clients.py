@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -12,7 +13,9 @@ import sys
 import pytest
 
 from embedded import data_folder
-from memory_project.asgi import Application, name_caller
+from common.caller import LINE_OF_KEY
+from memory_project.asgi import MAX_WAITING, Application, name_caller
+from memory_project.web_worker import WebWorker
 from tests.faults.kill_replay import spare_port, wait_for
 
 HALF_HEAD = b"POST /api/v1/search HTTP/1.1\r\nHost: localhost\r\nX-A: a"
@@ -182,6 +185,54 @@ def test_a_key_has_one_share_of_the_threads_however_its_header_is_spelled():
 
         assert len(set(map(application.share_of, environ))) == 1, header
         assert len(set(map(name_caller, environ))) == 1, header
+
+
+def test_the_keys_of_one_line_share_the_threads_and_too_much_of_it_waits_for_nothing():
+    application = Application(None)
+    environs = [{"HTTP_AUTHORIZATION": f"Bearer am_{each}"} for each in "ab"]
+    assert len(set(map(application.share_of, environs))) == 2
+
+    for environ in environs:
+        application.remember_line({**environ, LINE_OF_KEY: "x"})
+
+    shares = [application.share_of(environ) for environ in environs]
+    assert shares[0] is shares[1]
+    shares[0].requests = MAX_WAITING
+    answer = asyncio.run(application.run(environs[0], 0))
+    assert answer.status == 429
+    assert (b"retry-after", b"1") in answer.headers
+
+
+def test_an_address_with_many_busy_connections_loses_one_and_not_the_newcomer():
+    cut = []
+    worker = WebWorker.__new__(WebWorker)
+    worker.max_connections, worker.waiting, worker.unfinished = 3, {}, 0
+    busy = [FakeConnection("9.9.9.9", cut) for _ in range(3)]
+    newcomer = FakeConnection("1.1.1.1", cut)
+    worker.connections = dict.fromkeys([*busy, newcomer])
+    worker.waiting[newcomer] = None
+
+    worker.make_room()
+
+    assert cut == [busy[0]]
+
+
+class FakeConnection:
+    received = 0
+
+    def __init__(self, address, cut):
+        self.address = address
+        self.cut_off = lambda: cut.append(self)
+
+
+def test_a_length_of_thousands_of_digits_is_refused(serve):
+    port = serve()
+
+    for digits in (400, 5_000):
+        head = HALF_BODY.replace(b"Length: 900", b"Length: " + b"9" * digits)
+        answer = read_all(send(port, head))
+        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 ", b"HTTP/1.1 413 "))
+    assert is_healthy(port)
 
 
 def test_a_body_that_is_too_large_is_answered_before_its_connection_goes_on(serve):

@@ -54,6 +54,12 @@ OTHER = [
     ("Le chat est sur une table", "Le chat est sur la table"),
     ("C++ is used", "C is used"),
     ("允许部署", "不允许部署"),
+    ("The mount is at /data/Models", "The mount is at /data/models"),
+    ("Call getUser", "Call getuser"),
+    ("Set APP_key=On", "Set APP_key=on"),
+    ("The cache is on!", "The cache is on?"),
+    ("Do not use the a record in dns", "Do not use the record in dns"),
+    ("Rename a to b in the code", "Rename to b in the code"),
     ("版本①", "版本②"),
 ]
 

@@ -233,6 +233,14 @@ def test_a_record_behind_damaged_bytes_is_read(before):
     assert [m.external_id for m in messages] == ["u0", "u1", "u3"]
 
 
+def test_a_record_before_damaged_bytes_is_read():
+    line = json.dumps(WORK[0]) + 'c"}}'
+
+    messages = list(read_messages("claude-code", [line]))
+
+    assert [m.external_id for m in messages] == ["u0"]
+
+
 @pytest.mark.parametrize("tail", ["[" + "1," * 20_000, '"' + "a" * 40_000, '{"b":1}'])
 def test_a_damaged_line_is_parsed_a_few_times_however_deep_it_is(monkeypatch, tail):
     text, parsed = '{"a":' * 190 + tail, []

@@ -295,6 +295,15 @@ class TestWhatWaitsInTheQueue:
                 ],
                 ["Go", "x", "y"],
             ),
+            (  # the same words later, after the harness queued something
+                [
+                    [GO, queue(1, "enqueue", "on")],
+                    [queue(2, "dequeue"), line(3, "user", "on")],
+                    [queue(4, "enqueue", "<task-notification>x</task-notification>"),
+                     queue(5, "dequeue"), line(6, "user", "on")],
+                ],
+                ["Go", "on", "on"],
+            ),
             (  # given to the agent at work
                 [
                     [GO, queue(1, "enqueue", "x")],
