@@ -172,7 +172,7 @@ class Application:
 
 def name_caller(environ: dict[str, Any]) -> str:
     """Return the key of a request, or its browser, or its address, however they are spelled."""
-    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
     if scheme.lower() == "bearer" and secret.strip():
         return f"key {sha256(secret.strip().encode()).hexdigest()}"
     cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))

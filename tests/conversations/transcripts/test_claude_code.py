@@ -328,9 +328,12 @@ def test_an_unknown_element_that_fills_a_prompt_is_stored_as_the_harness():
     marked = [
         report,
         f"<system-reminder>Be kind</system-reminder>\n{report}",
+    ]
+    said = [
+        f"{report}\nLook.\n{report}",
+        "<div>Why?</div>",
         "<context>We use tabs.</context>\n<rules>Never deploy on Friday.</rules>",
     ]
-    said = [f"{report}\nLook.\n{report}", "<div>Why?</div>", "<task>Fix it</task>"]
     both = [{"type": "text", "text": text} for text in (report, "Look at it")]
     contents = [*marked, *said, both]
 
@@ -339,8 +342,8 @@ def test_an_unknown_element_that_fills_a_prompt_is_stored_as_the_harness():
     is_marked = [(m.text, "meta" in m.metadata["transcript"]) for m in messages]
     expected = [(text, True) for text in marked] + [(text, False) for text in said]
     assert is_marked == [*expected, ("Look at it", False), (report, True)]
-    assert [m.external_id for m in messages][-2:] == ["u6", "u6:added"]
-    assert counts.unknown == {"element weather_report": 3, "element context": 1}
+    assert [m.external_id for m in messages][-2:] == ["u5", "u5:added"]
+    assert counts.unknown == {"element weather_report": 3}
 
 
 def test_an_unknown_element_in_the_queue_is_stored():
