@@ -25,7 +25,7 @@ from console.playbook.revision_forms import (
     revert_choices,
 )
 from console.project_page import ProjectPage
-from playbook.history.change_chains import VERSION_COLUMNS
+from playbook.history.undo_changes import VERSION_COLUMNS
 from playbook.models import PlaybookChange, PlaybookDelta
 from playbook.reading import past_revisions, revision_diff
 from playbook.reading.revision_diff import EntryDifference

@@ -1,7 +1,8 @@
-"""Undo many changes with few queries.
+"""Undo many changes with few queries: each by its inverse, newest first.
 
-Each undone change gets its own row that reverts the change, newest first. The undo can
-therefore be reverted change by change.
+A column goes back if it still has the value that the change gave it; counters and supports
+change by the difference, so that later votes stay. Each undone change gets a row of its own
+that reverts it, and which can be undone like any other.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from django.db.models import CharField, F
 from django.db.models.functions import Cast
 from django.utils.dateparse import parse_datetime
 
+from common import errors
 from memories.models import Memory
 from playbook.entries import entry_index, entry_vectors, file_anchors
-from playbook.history.change_chains import stable_columns
 from playbook.history.live_guard import RuleText
 from playbook.history.revision import (
     COUNTERS,
@@ -32,11 +33,40 @@ from playbook.history.revision import (
 from playbook.models import EntryVector, PlaybookChange, PlaybookEntry, Support
 
 DATE_COLUMNS = {"verified_at", "review_after"}
+# Columns that every change sets, and columns that change by the difference.
+VERSION_COLUMNS = {"version", "updated_at"}
+ADDITIVE_COLUMNS = {*COUNTERS, SUPPORTS}
+MAX_LISTED = 100  # later changes that a refusal lists
 Status = PlaybookEntry.EntryStatus
 Operation = PlaybookChange.ChangeOperation
 # Columns that decide whether an entry occupies its text.
 UNIQUENESS_COLUMNS = {"content", "status"}
 BATCH = 500  # rows in one statement
+
+
+class Overlap(errors.StateConflict):
+    """A later change touched the same columns; undo that one first."""
+
+    code = "overlap"
+
+
+def stable_columns(columns: Iterable[str]) -> list[str]:
+    """Return the columns that go back only if no later change touched them."""
+    return [name for name in columns if name not in VERSION_COLUMNS | ADDITIVE_COLUMNS]
+
+
+def find_in_force(rows: Iterable[PlaybookChange]) -> set[uuid.UUID]:
+    """Return the ids of the rows that no row in force reverts.
+
+    The rows must be in order, and include every later row that reverts one of them.
+    """
+    found: set[uuid.UUID] = set()
+    undone: set[uuid.UUID | None] = set()
+    for row in reversed(list(rows)):
+        if row.pk not in undone:
+            found.add(row.pk)
+            undone.add(row.reverts_id)
+    return found
 
 
 @dataclass(frozen=True)
@@ -50,7 +80,7 @@ class UndoResult:
 def undo(revision: Revision, changes: Iterable[PlaybookChange]) -> UndoResult:
     """Undo these changes of entries, newest first.
 
-    DuplicateEntry and OverBudget are raised before anything is written.
+    Overlap, DuplicateEntry and OverBudget are raised before anything is written.
     """
     newest_first = sorted(
         changes, key=lambda change: (change.revision, change.position), reverse=True
@@ -58,6 +88,7 @@ def undo(revision: Revision, changes: Iterable[PlaybookChange]) -> UndoResult:
     entry_undo = _EntryUndo.of(newest_first)
     for change in newest_first:
         entry_undo.undo_change(revision, change)
+    entry_undo.refuse_overlap()
     entry_undo.save(revision)
     entries = sorted(entry_undo.entries.values(), key=lambda entry: entry.label)
     return UndoResult(entries, entry_undo.notes)
@@ -71,6 +102,8 @@ class _EntryUndo:
     states: dict[uuid.UUID, EntryValues]
     supports: _SupportUndo
     changed_columns: dict[uuid.UUID, set[str]] = field(default_factory=dict)
+    # The columns of changes that have another value by now.
+    overlaps: list[tuple[PlaybookChange, list[str]]] = field(default_factory=list)
 
     @classmethod
     def of(cls, changes: Sequence[PlaybookChange]) -> _EntryUndo:
@@ -89,6 +122,9 @@ class _EntryUndo:
 
     def undo_change(self, revision: Revision, change: PlaybookChange) -> None:
         now = self.states[change.entry_id]
+        moved = [n for n in stable_columns(change.after) if now[n] != change.after[n]]
+        if moved:
+            self.overlaps.append((change, moved))
         new_values = _values_before(change, now)
         if stable_columns(new_values) and "version" not in self.changed_columns.get(
             change.entry_id, ()
@@ -106,6 +142,22 @@ class _EntryUndo:
             before[SUPPORTS], new_values[SUPPORTS] = removed_ids, added_ids
         operation = Operation.DELETE if was_live and not is_live else Operation.UPDATE
         revision.revert(change, operation, before, new_values)
+
+    def refuse_overlap(self) -> None:
+        if not self.overlaps:
+            return
+        listed = [_find_later(*each) for each in self.overlaps[:MAX_LISTED]]
+        told = "; ".join(
+            f"{each['entry_label']} ({', '.join(each['columns'])}; {each['action']} at "
+            f"revision {each['revision']} by {each['actor']})"
+            for each in listed
+        )
+        more = len(self.overlaps) - len(listed)
+        raise Overlap(
+            f"Later changes affect {told}{f' and {more} more' if more else ''}. Undo those "
+            "changes first.",
+            overlaps=listed,
+        )
 
     def save(self, revision: Revision) -> None:
         cost = {pk: entry.tokens for pk, entry in self.entries.items()}
@@ -180,6 +232,24 @@ class _EntryUndo:
             update_fields=columns,
             batch_size=BATCH,
         )
+
+
+def _find_later(change: PlaybookChange, columns: list[str]) -> EntryValues:
+    """Return the newest change of columns that a change has set before."""
+    rows = PlaybookChange.objects.filter(
+        entry_id=change.entry_id, after__has_any_keys=columns
+    )
+    later = rows.in_order().last() or change
+    return {
+        "entry_id": str(later.entry_id),
+        "entry_label": later.entry_label,
+        "columns": sorted(columns),
+        "change_id": str(later.pk),
+        "revision": later.revision,
+        "action": later.action,
+        "actor": later.actor,
+        "delta_id": str(later.delta_id) if later.delta_id else None,
+    }
 
 
 def _values_before(change: PlaybookChange, now: EntryValues) -> EntryValues:

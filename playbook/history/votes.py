@@ -15,7 +15,7 @@ from typing import Literal
 from common.caller import Caller, Role
 from common.db import write
 from memories.models import Memory
-from playbook.history import change_chains
+from playbook.history import undo_changes
 from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.models import PlaybookChange, PlaybookEntry, Support
 from projects.models import Project
@@ -124,13 +124,11 @@ def _entries_with_vote(
         return set()
     # A revert has the same run as the change that it reverts.
     rows = PlaybookChange.objects.filter(run_id=run_id, entry_id__in=list(entry_ids))
-    rows_in_order = rows.in_order().only("action", "entry_id", "reverts_id")
-    cast = (
-        c
-        for c in change_chains.build_chains(rows_in_order)
-        if c.root.action == "vote" and c.is_in_force
-    )
-    return {chain.root.entry_id for chain in cast}
+    in_order = list(rows.in_order().only("action", "entry_id", "reverts_id"))
+    in_force = undo_changes.find_in_force(in_order)
+    return {
+        row.entry_id for row in in_order if row.action == "vote" and row.pk in in_force
+    }
 
 
 def is_refuted(entry: PlaybookEntry) -> bool:

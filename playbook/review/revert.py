@@ -6,22 +6,21 @@ Nothing is ever removed from the history.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Min, Q
 from django.utils import timezone
 
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from playbook.history import change_chains, undo_changes
-from playbook.history.change_chains import Chain
+from playbook.history import undo_changes
 from playbook.history.revision import Cause, Revision, lock_playbook
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.queries import PlaybookChangeQuerySet
+from playbook.queries import USE_CHANGES, PlaybookChangeQuerySet
 from playbook.reading import delta_list, past_revisions
 from playbook.review import available, delta_review
 from projects.models import Project
@@ -30,17 +29,10 @@ Status = PlaybookDelta.DeltaStatus
 # The largest number of changes that one revert may undo. A revision numbers its changes
 # in 15 bits.
 MAX_CHANGES = 20_000
-MAX_LISTED = 100  # number of obstacles that a refusal lists
 REVIEW_COLUMNS = ("status", "reviewer", "review_note", "reviewed_at")
 # Key in the payload of a reverted delta. The value holds the delta's review columns
 # before the revert.
 BEFORE_REVERT = "before_revert"
-
-
-class Overlap(errors.StateConflict):
-    """A later change touched the same columns; undo that one first."""
-
-    code = "overlap"
 
 
 class NothingToRevert(errors.StateConflict):
@@ -57,14 +49,11 @@ class TooManyChanges(errors.Refusal):
 
 @dataclass(frozen=True)
 class RevertTarget:
-    """The changes that a revert undoes.
-
-    `selects` picks the chains of these changes.
-    """
+    """The changes that a revert undoes; with `redoes`, it undoes what reverted them."""
 
     rows: PlaybookChangeQuerySet
     description: str
-    selects: Callable[[Chain, set[uuid.UUID]], bool] = Chain.is_moved_by
+    redoes: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,14 +88,13 @@ def delta_target(project: Project, delta_id: uuid.UUID, caller: Caller) -> Rever
     rows = _visible_changes(project, caller).filter(delta_id=delta_id, reverts_id=None)
     available.require("undo", found, caller)
     is_undone = found.status == Status.REVERTED
-    selects = _is_picked_and_out_of_force if is_undone else _is_picked
-    return RevertTarget(rows, f"delta {delta_id}", selects)
+    return RevertTarget(rows, f"delta {delta_id}", redoes=is_undone)
 
 
 def run_target(project: Project, run_id: uuid.UUID, caller: Caller) -> RevertTarget:
     """Target everything that a finished task changed: deltas, votes and supports."""
     rows = _visible_changes(project, caller).filter(run_id=run_id, reverts_id=None)
-    return RevertTarget(rows, f"run {run_id}", _is_picked)
+    return RevertTarget(rows, f"run {run_id}")
 
 
 def range_target(
@@ -131,14 +119,6 @@ def _visible_changes(project: Project, caller: Caller) -> PlaybookChangeQuerySet
     caller.require(Role.CURATOR, project.pk)
     rows: PlaybookChangeQuerySet = PlaybookChange.objects.visible_to(caller)
     return rows.filter(project_id=project.pk)
-
-
-def _is_picked(chain: Chain, selected: set[uuid.UUID]) -> bool:
-    return chain.root.pk in selected and chain.is_in_force
-
-
-def _is_picked_and_out_of_force(chain: Chain, selected: set[uuid.UUID]) -> bool:
-    return chain.root.pk in selected and not chain.is_in_force
 
 
 @write
@@ -191,24 +171,41 @@ def revert_changes(
         # The limit is checked before the changes are loaded, because loading so many
         # votes takes too long.
         _refuse_too_many(target.rows.never_reverted().count())
-    around = change_chains.chains_around(target.rows)
-    chains_to_revert = [chain for chain in around if target.selects(chain, selected)]
-    if not chains_to_revert:
+    chosen = _choose(target, selected)
+    if not chosen:
         raise NothingToRevert(f"None of the changes is in force: {target.description}.")
-    _refuse_too_many(len(chains_to_revert))
-    _refuse_overlap(chains_to_revert, around)
-    cause = Cause(
-        reason=reason or f"{caller.name} reverted {target.description}.",
-    )
+    _refuse_too_many(len(chosen))
+    cause = Cause(reason=reason or f"{caller.name} reverted {target.description}.")
     revision = Revision(playbook, caller, cause)
-    undo_result = undo_changes.undo(
-        revision, [chain.tail for chain in chains_to_revert]
-    )
+    undone = PlaybookChange.objects.filter(pk__in=chosen)
+    undo_result = undo_changes.undo(revision, undone)
     changes = revision.close()
-    deltas = _mark_deltas(project, chains_to_revert, caller, reason)
+    deltas = _mark_deltas(project, undone, caller, reason)
     return RevertResult(
         revision.number, changes, undo_result.entries, deltas, tuple(undo_result.notes)
     )
+
+
+def _choose(target: RevertTarget, selected: set[uuid.UUID]) -> set[uuid.UUID]:
+    """Return the ids of the changes to undo: those in force, of which none undoes another."""
+    first = target.rows.aggregate(first=Min("revision"))["first"]
+    rows = PlaybookChange.objects.filter(
+        project_id__in=target.rows.values("project_id"),
+        entry_id__in=target.rows.values("entry_id"),
+        revision__gte=first or 0,
+    )
+    # Thousands of votes may have come later; those that were reverted have a revert.
+    rows = rows.filter(~USE_CHANGES | Q(pk__in=target.rows.values("pk")))
+    around = list(rows.in_order().only("id", "reverts_id"))
+    in_force = undo_changes.find_in_force(around)
+    reverts = [row for row in around if row.reverts_id and row.pk in in_force]
+    if target.redoes:
+        return {row.pk for row in reverts if row.reverts_id in selected}
+    chosen = selected - {r.reverts_id for r in reverts if r.pk not in selected}
+    for row in reversed(around):
+        if row.pk in chosen and row.reverts_id in chosen:
+            chosen -= {row.pk, row.reverts_id}
+    return chosen
 
 
 def _refuse_too_many(number: int) -> None:
@@ -219,45 +216,24 @@ def _refuse_too_many(number: int) -> None:
         )
 
 
-def _refuse_overlap(chains_to_revert: Sequence[Chain], around: Sequence[Chain]) -> None:
-    obstacles = change_chains.find_obstacles(chains_to_revert, around)
-    if not obstacles:
-        return
-    descriptions = [
-        f"{o.change.entry_label} ({', '.join(sorted(o.columns))}; "
-        f"{o.change.action} at revision {o.change.revision} by {o.change.actor})"
-        for o in obstacles[:MAX_LISTED]
-    ]
-    more = (
-        f" and {len(obstacles) - MAX_LISTED} more"
-        if len(obstacles) > MAX_LISTED
-        else ""
-    )
-    raise Overlap(
-        f"Later changes affect {'; '.join(descriptions)}{more}. Undo those changes first.",
-        overlaps=[o.details for o in obstacles[:MAX_LISTED]],
-    )
-
-
 # Statuses of the deltas
 
 
 def _mark_deltas(
-    project: Project, chains_to_revert: Sequence[Chain], caller: Caller, reason: str
+    project: Project, undone: PlaybookChangeQuerySet, caller: Caller, reason: str
 ) -> list[PlaybookDelta]:
     """Mark deltas as reverted if none of their changes is in force.
 
     The other deltas get back the status from before their revert.
     """
-    delta_ids = {chain.root.delta_id for chain in chains_to_revert} - {None}
+    delta_ids = set(undone.values_list("delta_id", flat=True)) - {None}
     rows = PlaybookChange.objects.filter(project_id=project.pk, delta_id__in=delta_ids)
-    rows_in_order = rows.in_order().only(
-        "id", "revision", "position", "reverts_id", "delta_id"
-    )
+    of_deltas = list(rows.in_order().only("id", "reverts_id", "delta_id"))
+    effective = undo_changes.find_in_force(of_deltas)
     in_force = {
-        c.root.delta_id
-        for c in change_chains.build_chains(rows_in_order)
-        if c.is_in_force
+        row.delta_id
+        for row in of_deltas
+        if row.pk in effective and row.reverts_id is None
     }
     deltas = PlaybookDelta.objects.select_for_update(no_key=True).filter(
         pk__in=delta_ids

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import dataclass
 
 from common import errors
 from playbook.exchange import import_playbook
 from playbook.history import replay, votes
-from playbook.history.change_chains import build_chains
 from playbook.history.revision import COUNTERS, SUPPORTS, Cause
 from playbook.models import (
     Playbook,
@@ -42,6 +42,34 @@ BEGINNING = [
     ("person", "update", 3, 1),
     ("learn", "oppose", 3, 1),
 ]
+
+
+@dataclass
+class Chain:
+    """A change, the row that reverts it, the row that reverts that one, and so on."""
+
+    rows: list
+
+    @property
+    def root(self):
+        return self.rows[0]
+
+    @property
+    def tail(self):
+        return self.rows[-1]
+
+    @property
+    def is_in_force(self):
+        return len(self.rows) % 2 == 1
+
+
+def build_chains(rows):
+    found = {}
+    for row in rows:
+        chain = found[row.reverts_id] if row.reverts_id else Chain([])
+        chain.rows.append(row)
+        found[row.pk] = chain
+    return list({id(chain): chain for chain in found.values()}.values())
 
 
 class History:
