@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
-from embedded import data_folder
 from common.caller import LINE_OF_KEY
+from embedded import data_folder
 from memory_project.asgi import MAX_WAITING, Application, name_caller
 from memory_project.web_worker import WebWorker
 from tests.faults.kill_replay import spare_port, wait_for
