@@ -152,7 +152,7 @@ def parse_failed_call(request: Mapping[str, Any]) -> ToolCall:
 
 def parse_ended_call(step: Mapping[str, Any]) -> ToolCall:
     """Parse one call, whose result may show that it failed."""
-    return _call(0, step)
+    return parse_call(0, step)
 
 
 def _counted_source(request: Mapping[str, Any]) -> str:
@@ -184,10 +184,11 @@ def _calls(entries: Any) -> tuple[ToolCall, ...]:
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         return ()
     steps = [entry for entry in entries if isinstance(entry, Mapping)]
-    return tuple(_call(index, step) for index, step in enumerate(steps))
+    return tuple(parse_call(index, step) for index, step in enumerate(steps))
 
 
-def _call(index: int, step: Mapping[str, Any]) -> ToolCall:
+def parse_call(index: int, step: Mapping[str, Any]) -> ToolCall:
+    """Parse the call at a place of a task, as complete-task takes it."""
     name = as_text(_first(step, "tool_name", "tool", "name"))
     if not name:
         # A step of a recorded shell session has a command, but no tool name.

@@ -1,0 +1,1 @@
+"""Lessons: what rules and a language model learn from runs and sessions."""
