@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 from django.utils.functional import cached_property
 
 from ace.rules import task as tasks
@@ -12,6 +13,7 @@ from ace.rules.task import Task
 from common.caller import Caller
 from common.ids import uuid7
 from common.text.quote import visible_line
+from conversations.models import Session
 from memories.models import Memory
 from memories.queries import DEFAULT_SENSITIVITIES, shared_rows
 from memories.scopes import Scope
@@ -381,3 +383,95 @@ class Observation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.root_cause}: {self.signature}"
+
+
+class ModelReflectionQuerySet(models.QuerySet["ModelReflection"]):
+    def visible_to(self, caller: Caller) -> Self:
+        """Select the reflections of the sessions and runs that the caller may read."""
+        sessions = Session.objects.visible_to(caller).values("pk")
+        runs = AceRun.objects.visible_to(caller).values("pk")
+        return self.filter(
+            models.Q(session__in=sessions) | models.Q(session=None, run__in=runs)
+        )
+
+    def waiting(self) -> Self:
+        return self.filter(state=ModelReflection.ReflectionState.WAITING)
+
+    def unleased(self) -> Self:
+        """Select those that nobody works on."""
+        free = models.Q(lease_until=None) | models.Q(lease_until__lt=timezone.now())
+        return self.waiting().filter(free)
+
+
+class ModelReflection(models.Model):
+    """A record that a language model reads once: a part of a session, or a finished task.
+
+    It waits until the server's model or the person's own agent has answered. A record that
+    is longer than one prompt is read in parts.
+    """
+
+    class ReflectionState(models.TextChoices):
+        WAITING = "waiting"
+        DONE = "done"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT)
+    session = models.ForeignKey(
+        Session, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    run = models.OneToOneField(
+        AceRun,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="model_reflection",
+    )
+    # The messages of the session that it reads.
+    first_seq = models.PositiveIntegerField(default=0)
+    last_seq = models.PositiveIntegerField(default=0)
+    state = models.CharField(
+        max_length=8, choices=ReflectionState, default=ReflectionState.WAITING
+    )
+    # Who works on it, and until when: the worker, or a key or an account.
+    lease_holder = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    # How many parts are read, and an answer to the next one that is not taken in yet.
+    parts_done = models.PositiveSmallIntegerField(default=0)
+    answer = models.JSONField(null=True, blank=True)
+    model = models.CharField(max_length=100, blank=True)
+    # For each part: {reasoning, errors, lessons: [{operation, label, content, status}], dropped}.
+    results = models.JSONField(default=list, blank=True)
+
+    # Who sent what it reads (access.restored_caller.SentWork).
+    person = models.CharField(max_length=32)
+    actor = models.CharField(max_length=200)
+    key_id = models.UUIDField(null=True, blank=True)
+    account_id = models.BigIntegerField(null=True, blank=True)
+    agent_id = models.CharField(max_length=255)
+    is_attested = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ModelReflectionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session", "first_seq"], name="reflection_once_per_part"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["waiting", "done"]),
+                name="model_reflection_state_known",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["project", "id"],
+                condition=models.Q(state="waiting"),
+                name="reflection_waiting",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state}: messages {self.first_seq} to {self.last_seq}"

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from ace import run, run_removal
+from celery import shared_task
 
-__all__ = ["run", "run_removal"]
+from ace import run, run_removal
+from ace.lessons import reflection_job, reflections
+from jobs.models import Heartbeat
+from projects.models import Project
+
+__all__ = ["ask_again", "reflection_job", "run", "run_removal"]
+
+
+@shared_task
+def ask_again() -> None:
+    """Let workers ask the language model what it could not answer before."""
+    for project in Project.objects.live():
+        reflections.enqueue_waiting(project)
+    Heartbeat.beat("reflections")

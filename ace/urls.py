@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ace import views
+from ace import reflection_views, views
 
 urlpatterns = [
     path("complete-task", views.CompleteTaskView.as_view()),
@@ -10,4 +10,6 @@ urlpatterns = [
     path("ace/runs", views.AceRunsView.as_view()),
     path("ace/runs/<uuid:run_id>", views.AceRunView.as_view()),
     path("ace/runs/<uuid:run_id>/resume", views.ResumeRunView.as_view()),
+    path("reflections/next", reflection_views.NextReflectionView.as_view()),
+    path("reflections/<uuid:reflection_id>", reflection_views.ReflectionView.as_view()),
 ]

@@ -46,6 +46,7 @@ app.conf.update(
             "task": "agents.tasks.end_idle_conversations",
             "schedule": 60,
         },
+        "reflections": {"task": "ace.tasks.ask_again", "schedule": 3600},
         "agent-interruptions": {
             "task": "agents.tasks.mark_interrupted_runs",
             "schedule": 60,

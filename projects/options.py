@@ -98,6 +98,8 @@ class LanguageSettings(SettingsSection):
     # The limits are for one day (UTC). Without a maximum cost, the cost has no limit.
     tokens_per_day: Annotated[int, Field(ge=0, le=10**9)] = 1_000_000
     cost_per_day: Annotated[float, Field(ge=0, le=10**6)] | None = None
+    # Of a session that the model reads at once; a longer one is read in parts.
+    record_tokens: Annotated[int, Field(ge=2_000, le=200_000)] = 24_000
 
 
 MemoryKind = Literal["note", "fact", "procedure", "episode"]

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from access.restored_caller import SenderRightsLost, caller_of, require_rights
 from ace.episode import EpisodeSource
+from ace.lessons import reflections
 from ace.rules.feedback import lasting_requests
 from ace.rules.task import canonical_json
 from agents.learning import episode
@@ -144,7 +145,22 @@ def _learn(
         if not _advance(job, transcript, found.last_seq):
             return GONE
         job.yield_turn()
+    _ask_for_reflection(session, transcript)
     return {"tasks": learned, "refused": dict(refused)}
+
+
+def _ask_for_reflection(session: Session, transcript: Transcript) -> None:
+    """Let a model read what is new, if the session is over, compacted or long."""
+    transcript.refresh_from_db(fields=["ended_at", "learned_seq", "last_seq"])
+    last = transcript.last_seq if transcript.ended_at else transcript.learned_seq
+    rows = session.messages.filter(seq__lte=last)
+    is_compacted = rows.filter(metadata__transcript__compaction=True)
+    reflections.ask_for_session(
+        session,
+        last,
+        transcript,
+        is_over=bool(transcript.ended_at) or reflections.is_new(session, is_compacted),
+    )
 
 
 def _passes(refusal: errors.Refusal) -> bool:

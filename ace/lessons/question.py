@@ -1,0 +1,164 @@
+"""Write the question of a reflection: a part of the record, and the rules near it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ace.lessons import run_lines, session_lines
+from ace.lessons.answer import ReflectionAnswer, shape_for
+from ace.lessons.record import RecordHeader, RecordPart, write_parts
+from ace.lessons.record_line import one_line
+from ace.lessons.session_lines import StoredMessage
+from ace.models import ModelReflection
+from common.text.quote import json_string
+from conversations.formats.message import ChatMessage
+from conversations.models import Message, Transcript
+from conversations.transcripts.events import recorded_fields
+from inference.language import prompts
+from inference.language.fence import FencedText, fence_texts
+from inference.language.prompts import Prompt
+from playbook.entries import neighbours
+from playbook.models import PlaybookEntry
+
+PURPOSE = "reflection"
+MAX_TOKENS = 3_000  # of an answer
+MAX_RULES = 30
+MAX_SEARCHED, MAX_SEARCHED_TEXT = 20, 1_000  # texts, and characters of each
+_FENCE = re.compile(r"^==== [0-9a-f]+ ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a model is asked about one part of a record, and what it may answer."""
+
+    prompt: Prompt
+    text: str
+    part: RecordPart
+    rules: Mapping[str, PlaybookEntry]
+
+    @property
+    def shape(self) -> type[ReflectionAnswer]:
+        return shape_for(list(self.rules))
+
+    @property
+    def hash(self) -> str:
+        """Name the question without its fences, which are random words."""
+        plain = _FENCE.sub("==== ", self.text)
+        return hashlib.sha256(f"{self.prompt.text}\n{plain}".encode()).hexdigest()[:16]
+
+
+def read_prompt() -> Prompt:
+    return prompts.read(Path(__file__).parent / "prompts" / "reflect.md")
+
+
+def build(row: ModelReflection) -> Question | None:
+    """Return the question about the next part of the record; None if none is left."""
+    parts = read_parts(row)
+    if row.parts_done >= len(parts):
+        return None
+    part = parts[row.parts_done]
+    rules = find_rules(row, part)
+    texts = [
+        FencedText("the record", part.text),
+        FencedText("the rules so far", _write_rules(rules)),
+    ]
+    if row.results:
+        texts.insert(0, FencedText("what the part before taught", _earlier(row)))
+    text = f"{fence_texts(texts)}\n\nWrite down what this record teaches."
+    by_label = {rule.label: rule for rule in rules}
+    return Question(read_prompt(), text, part, by_label)
+
+
+def read_parts(row: ModelReflection) -> list[RecordPart]:
+    """Return the record in parts that fit the project's limit."""
+    max_tokens = row.project.options.language.record_tokens
+    if row.run:
+        header = RecordHeader(person=row.person[:8], agent=row.agent_id)
+        lines = run_lines.read_lines(row.run.task, str(row.run.pk))
+        return write_parts(header, lines, max_tokens)
+    messages = list(_messages(row))
+    lines = session_lines.read_lines(messages)
+    return write_parts(_header(row, messages), lines, max_tokens)
+
+
+def _messages(row: ModelReflection) -> Iterator[StoredMessage]:
+    assert row.session
+    rows = row.session.messages.light().visible()
+    rows = rows.filter(seq__gte=row.first_seq, seq__lte=row.last_seq, redacted_at=None)
+    # Anybody who may write can append other messages to the session of a transcript.
+    is_transcript = Transcript.objects.filter(session=row.session).exists()
+    for message in rows.order_by("seq"):
+        if not is_transcript or recorded_fields(message.metadata):
+            yield StoredMessage(str(message.pk), _to_chat(message))
+
+
+def _to_chat(row: Message) -> ChatMessage:
+    parts = tuple(row.parts)
+    return ChatMessage(row.role, parts, row.external_id, row.metadata, row.created_at)
+
+
+def _header(row: ModelReflection, messages: Sequence[StoredMessage]) -> RecordHeader:
+    fields = [recorded_fields(each.message.metadata) for each in messages]
+    times = [each.message.created_at for each in messages if each.message.created_at]
+    folders = [str(found["cwd"]) for found in fields if found.get("cwd")]
+    branches = [str(found["branch"]) for found in fields if found.get("branch")]
+    return RecordHeader(
+        person=row.person[:8],
+        agent=row.agent_id,
+        folder=folders[0] if folders else "",
+        branches=tuple(dict.fromkeys(branches)),
+        began=f"{times[0]:%Y-%m-%d %H:%M}" if times else "",
+        ended=f"{times[-1]:%Y-%m-%d %H:%M}" if times else "",
+    )
+
+
+def find_rules(row: ModelReflection, part: RecordPart) -> list[PlaybookEntry]:
+    """Return the live rules nearest to what the record says; all of them if they are few."""
+    rows = PlaybookEntry.objects.current().light().filter(project_id=row.project_id)
+    if rows.count() <= MAX_RULES:
+        return list(rows.order_by("pk"))
+    best: dict[PlaybookEntry, float] = {}
+    for vector in neighbours.embed_texts(list(_searched(part))) or []:
+        for near in neighbours.find_nearest(
+            row.project_id, vector, top=MAX_RULES, threshold=-1.0
+        ):
+            best[near.entry] = max(near.similarity, best.get(near.entry, -1.0))
+    nearest = sorted(best, key=lambda entry: (-best[entry], entry.pk))[:MAX_RULES]
+    return sorted(nearest, key=lambda entry: entry.pk)
+
+
+def _searched(part: RecordPart) -> Iterator[str]:
+    """Yield the texts by which rules are searched: what people said first, then the rest."""
+    said = [s.text for s in part.sources if s.speaker == "person"]
+    rest = [s.text for s in part.sources if s.speaker != "person"]
+    for text in [*said, *rest][:MAX_SEARCHED]:
+        yield one_line(text, MAX_SEARCHED_TEXT)
+
+
+def _write_rules(rules: Sequence[PlaybookEntry]) -> str:
+    return "\n".join(map(_write_rule, rules)) or "There are no rules yet."
+
+
+def _write_rule(entry: PlaybookEntry) -> str:
+    by_person = entry.author_kind == PlaybookEntry.Author.HUMAN
+    marks = [
+        f"confirmed {entry.helpful} times" if entry.helpful else "",
+        f"opposed {entry.harmful} times" if entry.harmful else "",
+        "locked" if entry.locked else "",
+        "written by a person" if by_person else "",
+    ]
+    told = ", ".join(filter(None, marks))
+    content = json_string(entry.content, None)
+    return f"[{entry.label}] {content}{f' ({told})' if told else ''}"
+
+
+def _earlier(row: ModelReflection) -> str:
+    lines = [
+        f"- {each['operation']} {each['label']} {each['content']}".rstrip()
+        for each in row.results[-1]["lessons"]
+    ]
+    return "\n".join(lines) or "Nothing."
