@@ -28,7 +28,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "writing": ["write_rate"],
     "sessions": ["session_fixes"],
     "learning": ["learning_curve"],
-    "lessons": ["lesson_families"],
+    "lessons": ["lesson_families", "model_lessons"],
     "given": ["session_start", "memory_harm"],
     "pages": ["page_latency"],
 }

@@ -167,7 +167,7 @@ class SessionReplay:
 
     def __init__(self, project: Project, *, asks: bool = True) -> None:
         self.project = project
-        self.caller = _issue_key(project)
+        self.caller = issue_key(project)
         self.context = SessionContext(project, self.caller)
         self.pushes = SessionPushes(project, self.caller) if asks else None
         self.asked: list[AskedFailure] = []
@@ -252,7 +252,7 @@ def _describe_fix(failure: SessionFailure, words: FixWords) -> str:
     return " ".join([failure.call.tool, *sorted([*words.removed, *words.added])])
 
 
-def _issue_key(project: Project) -> Caller:
+def issue_key(project: Project) -> Caller:
     issued = keys.issue(
         name="sessions", role=Role.WRITER, projects=[project], may_attest=True
     )
