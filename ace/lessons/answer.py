@@ -95,7 +95,7 @@ def read_lessons(
         yield TaughtLesson(
             lesson=_lesson(each, model),
             operation=each.operation,
-            label=each.label if rule else "",
+            label=each.label,
             version=rule.version if rule else None,
             reason="A language model read the session.",
         )

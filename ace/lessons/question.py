@@ -22,7 +22,7 @@ from inference.language import prompts
 from inference.language.fence import FencedText, fence_texts
 from inference.language.prompts import Prompt
 from playbook.entries import neighbours
-from playbook.models import PlaybookEntry
+from playbook.models import PlaybookDelta, PlaybookEntry
 
 PURPOSE = "reflection"
 MAX_TOKENS = 3_000  # of an answer
@@ -39,10 +39,11 @@ class Question:
     text: str
     part: RecordPart
     rules: Mapping[str, PlaybookEntry]
+    waiting: Mapping[str, PlaybookDelta]
 
     @property
     def shape(self) -> type[ReflectionAnswer]:
-        return shape_for(list(self.rules))
+        return shape_for([*self.rules, *self.waiting])
 
     @property
     def hash(self) -> str:
@@ -61,16 +62,21 @@ def build(row: ModelReflection) -> Question | None:
     if row.parts_done >= len(parts):
         return None
     part = parts[row.parts_done]
-    rules = find_rules(row, part)
+    rules, waiting = find_rules(row, part), find_waiting(row)
     texts = [
         FencedText("the record", part.text),
-        FencedText("the rules so far", _write_rules(rules)),
+        FencedText("the rules so far", _write_rules(rules, waiting)),
     ]
     if row.results:
         texts.insert(0, FencedText("what the part before taught", _earlier(row)))
     text = f"{fence_texts(texts)}\n\nWrite down what this record teaches."
-    by_label = {rule.label: rule for rule in rules}
-    return Question(read_prompt(), text, part, by_label)
+    return Question(
+        read_prompt(),
+        text,
+        part,
+        {rule.label: rule for rule in rules},
+        {name_waiting(delta): delta for delta in waiting},
+    )
 
 
 def read_parts(row: ModelReflection) -> list[RecordPart]:
@@ -139,8 +145,29 @@ def _searched(part: RecordPart) -> Iterator[str]:
         yield one_line(text, MAX_SEARCHED_TEXT)
 
 
-def _write_rules(rules: Sequence[PlaybookEntry]) -> str:
-    return "\n".join(map(_write_rule, rules)) or "There are no rules yet."
+def find_waiting(row: ModelReflection) -> list[PlaybookDelta]:
+    """Return the newest lessons of the same person that wait for somebody to decide."""
+    rows = PlaybookDelta.objects.pending().filter(
+        project_id=row.project_id, person=row.person, operation="add"
+    )
+    return list(rows.exclude(content="").order_by("-pk")[:MAX_RULES])[::-1]
+
+
+def name_waiting(delta: PlaybookDelta) -> str:
+    """Return the name by which a question shows a lesson that waits."""
+    return f"waiting-{delta.pk.hex[-8:]}"
+
+
+def _write_rules(
+    rules: Sequence[PlaybookEntry], waiting: Sequence[PlaybookDelta]
+) -> str:
+    lines = [*map(_write_rule, rules), *map(_write_waiting, waiting)]
+    return "\n".join(lines) or "There are no rules yet."
+
+
+def _write_waiting(delta: PlaybookDelta) -> str:
+    content = json_string(delta.content, None)
+    return f"[{name_waiting(delta)}] {content} (waits for a person)"
 
 
 def _write_rule(entry: PlaybookEntry) -> str:

@@ -8,7 +8,7 @@ between takes the same answer in again; the intake takes each lesson once.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -251,11 +251,16 @@ def take_in(row: ModelReflection, question: Question) -> None:
     caller = caller_of(row)
     parsed = question.shape.model_validate(row.answer)
     taught = list(answers.read_lessons(parsed, question.rules, model=row.model))
-    deltas = intake.take(row.project, taught, _occasion(row, question), caller)
+    occasion = _occasion(row, question)
+    lessons = [
+        _told(each, delta)
+        for each in taught
+        for delta in intake.take(row.project, [each], occasion, caller)
+    ]
     result = {
         "reasoning": parsed.reasoning[:MAX_REASONING],
         "errors": answers.read_errors(parsed, question.part.sources),
-        "lessons": [_told(each, delta) for each, delta in _pairs(taught, deltas)],
+        "lessons": lessons,
         "given": len(taught),
     }
     _advance(row, question, result)
@@ -271,12 +276,6 @@ def _occasion(row: ModelReflection, question: Question) -> Occasion:
         session=row.session.key if row.session else "",
         agent_id=row.agent_id,
     )
-
-
-def _pairs(
-    taught: Sequence[TaughtLesson], deltas: Sequence[PlaybookDelta]
-) -> list[tuple[TaughtLesson, PlaybookDelta]]:
-    return list(zip(taught, deltas, strict=False))
 
 
 def _told(taught: TaughtLesson, delta: PlaybookDelta) -> dict[str, Any]:
