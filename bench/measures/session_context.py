@@ -187,7 +187,7 @@ class SessionContext:
 
     def _make_check(self) -> CardCheck:
         rows = card_rows.read(self.project, self.caller)
-        known = known_commands.find(rows.commands)
+        known = known_commands.find(rows.commands, self.caller)
         frequent = [name for name, _ in self._segments.most_common(MOST_FREQUENT)]
         return CardCheck(frozenset(each.pattern for each in known), frozenset(frequent))
 
