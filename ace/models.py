@@ -198,8 +198,8 @@ class ObservedRepair(models.Model):
     machine = models.CharField(max_length=32, blank=True)
     # How often the run showed it.
     times = models.PositiveSmallIntegerField(default=1)
-    # {tool, name, source, failed, worked, removed, added, is_sayable,
-    # leads_elsewhere, failed_call, fixed_call}: what is said of it (ace.fixes.record).
+    # {tool, name, source, failed, worked, is_sayable, is_sure, leads_elsewhere, failed_call,
+    # fixed_call}: what is said of it (ace.repairs.record).
     seen = models.JSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -158,22 +158,13 @@ class FixOut(serializers.Serializer[Any]):
     )
     failed = serializers.CharField(
         source="words.failed",
-        help_text="The command, code, path or arguments that failed before; empty if "
-        "another person wrote them.",
+        help_text="The whole command, the code, path or argument that failed before; empty if "
+        "another person alone wrote it, or if an argument was left out.",
     )
     worked = serializers.CharField(
         source="words.worked",
-        help_text="What then worked instead; empty if another person wrote it.",
-    )
-    removed = serializers.ListField(
-        child=serializers.CharField(),
-        source="words.removed",
-        help_text="The words of the command, or the names of the arguments, left out.",
-    )
-    added = serializers.ListField(
-        child=serializers.CharField(),
-        source="words.added",
-        help_text="The words of the command, or the names of the arguments, added.",
+        help_text="What then worked instead, a command whole; empty if another person alone "
+        "wrote it, or if an argument had to be left out.",
     )
     times = serializers.IntegerField(
         source="cure.times", help_text="How often it worked."

@@ -13,9 +13,9 @@ from access.project_view import ProjectView
 from ace import feedback_source
 from ace import run as runs
 from ace import serializers as forms
-from ace.fixes import fix_example, lookup
 from ace.models import AceRun
 from ace.reflect import lesson_requests
+from ace.repairs import fix_example, lookup
 from ace.rules import task as tasks
 from common import errors
 from common.api.serializers import page_of

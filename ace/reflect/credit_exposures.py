@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ace.models import AceRun
-from ace.rules.failures import edits
+from ace.repairs import edits
 from ace.rules.task import ToolCall
 from ace.rules.tool_calls import argument_leaves
 from memories.read import exposures as memory_exposures

@@ -15,9 +15,9 @@ from access.restored_caller import caller_of
 from ace.models import AceRun, Observation
 from ace.reflect import observations
 from ace.reflect.by_rules import RuleFindings
+from ace.repairs.cures import TaskRepair
 from ace.rules import evidence as spans
 from ace.rules import lesson_gaps
-from ace.rules.failures.cures import TaskRepair
 from ace.rules.lesson_gaps import GapKind, LessonGap
 from ace.rules.task import Task
 from common.db import write

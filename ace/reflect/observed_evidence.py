@@ -7,10 +7,10 @@ import uuid
 from access.restored_caller import caller_of
 from ace.models import AceRun, Observation, Reflection
 from ace.reflect.lesson_requests import KEY
+from ace.repairs import supply
 from ace.rules import evidence as spans
 from ace.rules import foreign_text
 from ace.rules import task as tasks
-from ace.rules.repairs import supply
 from common import errors
 from common.caller import Caller, Role
 from memories.models import Memory

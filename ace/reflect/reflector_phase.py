@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ace.fixes import record
 from ace.models import AceRun, Reflection
 from ace.reflect import (
     by_model,
@@ -23,12 +22,12 @@ from ace.reflect import (
 )
 from ace.reflect.by_model import Judgement, ModelLessons, ReflectionProducer
 from ace.reflect.by_rules import RuleFindings
+from ace.repairs import record, supply
 from ace.rules import applicability, causes, foreign_text
 from ace.rules import evidence as spans
 from ace.rules import lessons as rules
 from ace.rules.evidence import Evidence
 from ace.rules.foreign_text import TaskOrigins
-from ace.rules.repairs import supply
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson
 from ace.traces import store as traces

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db.models import Q
 
-from ace.fixes import record
 from ace.models import AceRun, Observation
 from ace.reflect.by_rules import RuleFindings
+from ace.repairs import record
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.feedback import wishes

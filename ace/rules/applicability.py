@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ace.rules.repairs import call_repairs
+from ace.repairs import commands
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson
 from common.text import languages, literals
@@ -61,7 +61,7 @@ def _tools(task: Task, lesson: TaskLesson) -> Iterator[str]:
     for span in lesson.evidence:
         call = task.call(span.field)
         if call and span.kind in _OF_CALLS and (call.command or call.is_of_domain):
-            name = call_repairs.tool_label(call)
+            name = commands.tool_label(call)
             if name and name in lesson.content:
                 yield f"tool:{name}"
 

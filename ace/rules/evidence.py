@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ace.repairs import cures
+from ace.repairs.failed_call import FailureKind
 from ace.rules import error_patterns, error_signature
 from ace.rules.feedback import directives
 from ace.rules.outcome import agent_checks
-from ace.rules.repairs import call_repairs
 from ace.rules.task import Task, ToolCall, canonical_json
 
 __all__ = ["Evidence", "find"]
@@ -282,15 +283,17 @@ def _of_feedback(task: Task) -> list[Evidence]:
 
 
 def _of_repairs(task: Task) -> Iterator[Evidence]:
-    for repair in call_repairs.find(task):
-        key = f"{repair.fixed_call.tool_name} {repair.key}"
-        for kind, call in (
-            ("failed_call", repair.failed_call),
-            ("fixed_call", repair.fixed_call),
+    for repair in cures.find(task):
+        if repair.failure.kind is FailureKind.LINT or not repair.has_worked:
+            continue
+        for kind, index in (
+            ("failed_call", repair.failure.call.index),
+            ("fixed_call", repair.fixed_index),
         ):
-            start, end = call_repairs.span(call, repair)
-            text = call.arguments_text[start:end]
-            yield make(kind, call.arguments_field, start, end, text, key)
+            call = task.calls[index]
+            text = call.arguments_text[:MAX_QUOTE]
+            key = f"{call.tool_name} {repair.cure}"
+            yield make(kind, call.arguments_field, 0, len(text), text, key)
 
 
 def _of_loops(task: Task) -> Iterator[Evidence]:

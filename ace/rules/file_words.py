@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ace.repairs import edits, failed_call
 from ace.rules import file_purpose
-from ace.rules.failures import edits, failed_call
 from ace.rules.task import Task, ToolCall
 from common.text import word_hashes
 

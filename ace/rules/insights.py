@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ace.repairs import commands
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.feedback import advice
-from ace.rules.repairs import call_repairs
 from ace.rules.task import Task
 
 InsightType = Literal["pattern", "gotcha", "best_practice", "error", "observation"]
@@ -62,7 +62,7 @@ def _insight(task: Task, span: Evidence) -> Insight | None:
 
 def _tool_of(task: Task, span: Evidence) -> str:
     call = task.call(span.field)
-    return call_repairs.tool_label(call) if call else ""
+    return commands.tool_label(call) if call else ""
 
 
 def _error_text(span: Evidence, name: str) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ace.repairs import failed_call
+from ace.repairs.cures import TaskRepair
 from ace.rules import causes, unresolved_errors
 from ace.rules import evidence as spans
 from ace.rules.evidence import MAX_QUOTE, Evidence
-from ace.rules.failures import failed_call
-from ace.rules.failures.cures import TaskRepair
 from ace.rules.feedback import advice
 from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.task import Task, ToolCall

@@ -12,9 +12,8 @@ from ace.rules.lesson_families import (
     advice_given,
     confirmed_answers,
     corrected_answers,
+    known_fixes,
     project_checks,
-    repaired_calls,
-    repaired_commands,
     stated_facts,
 )
 from ace.rules.outcome.task_outcome import TaskOutcome
@@ -28,8 +27,7 @@ Family = Callable[[Task, TaskOutcome, Sequence[Evidence], Rows], Iterator[TaskLe
 FAMILIES: Mapping[str, Family] = {
     "answers": corrected_answers.draw,
     "confirmed": confirmed_answers.draw,
-    "calls": repaired_calls.draw,
-    "commands": repaired_commands.draw,
+    "fixes": known_fixes.draw,
     "checks": project_checks.draw,
     "advice": advice_given.draw,
     "facts": stated_facts.draw,

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ace.repairs import commands
 from ace.rules import causes
 from ace.rules import evidence as spans
 from ace.rules.evidence import Evidence
 from ace.rules.feedback import advice
-from ace.rules.repairs import call_repairs
 from ace.rules.task import Task
 from ace.rules.task_lesson import TaskLesson
 
@@ -74,7 +74,7 @@ def observation_signature(task: Task, span: Evidence) -> str:
     The rule of a linter is the same, whatever command runs the linter.
     """
     call = task.call(span.field) if span.kind != "lint" else None
-    tool = call_repairs.tool_label(call) if call else ""
+    tool = commands.tool_label(call) if call else ""
     return hashlib.sha256(
         f"{tool}|{span.signature}".encode(errors="surrogatepass")
     ).hexdigest()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from access.restored_caller import caller_of
-from ace.fixes.record import session_of
 from ace.models import AceRun, TaskCommand
-from ace.rules.failures import failed_call
-from ace.rules.failures.failed_call import FailureKind
+from ace.repairs import failed_call
+from ace.repairs.failed_call import FailureKind
+from ace.repairs.record import session_of
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import check_commands
 from common.db import write

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from ace.fixes.record import session_of
 from ace.models import AceRun, TaskFile
+from ace.repairs.record import session_of
 from ace.rules import file_words
 from ace.rules.files import checkout, file_links
 from ace.rules.files.file_paths import Relation

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from time import process_time
 from typing import Any
 
+from ace.repairs import failed_call
 from ace.rules import task as tasks
-from ace.rules.failures import failed_call
 from ace.rules.files import checkout
 from ace.rules.tool_calls import check_commands, shell_commands
 from ace.rules.tool_calls.check_commands import CheckKind

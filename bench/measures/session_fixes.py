@@ -8,6 +8,7 @@ judge: `bench.judge` says what failed before, and what then worked.
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,9 +20,9 @@ from django.core.management.base import CommandError
 
 from access import keys
 from ace import run as runs
-from ace.fixes import lookup
-from ace.fixes.fix_words import FixWords
-from ace.fixes.lookup import KnownFix
+from ace.repairs import lookup
+from ace.repairs.lookup import KnownFix
+from ace.repairs.trust import FixWords
 from ace.rules import task as tasks
 from bench.datasets.recorded_sessions import FOLDER, session_files
 from bench.fixtures import temp_project
@@ -249,7 +250,8 @@ def _describe_fix(failure: SessionFailure, words: FixWords) -> str:
         return describe_change(words.failed, words.worked)
     if failure.kind is FailureClass.PATH:
         return words.worked
-    return " ".join([failure.call.tool, *sorted([*words.removed, *words.added])])
+    names = re.findall(r"`([^`]+)`", f"{words.failed} {words.worked}")
+    return " ".join([failure.call.tool, *sorted(names)])
 
 
 def issue_key(project: Project) -> Caller:

@@ -16,8 +16,8 @@ from django.db.models import TextField
 from django.db.models.fields.json import KT
 from django.db.models.functions import Left
 
-from ace.fixes import live_rule
 from ace.models import AceRun, ObservedRepair
+from ace.repairs import trust
 from common.caller import Caller
 from common.text import question_focus
 from console.inbox import reach
@@ -105,9 +105,7 @@ def _signatures(delta: PlaybookDelta, caller: Caller) -> set[str]:
     if delta.run_id is None:
         return set()
     rows = ObservedRepair.objects.visible_to(caller).filter(run_id=delta.run_id)
-    about = (
-        r for r in rows[:MAX_REPAIRS] if live_rule.is_about(delta, delta.content, r)
-    )
+    about = (r for r in rows[:MAX_REPAIRS] if trust.is_about(delta, delta.content, r))
     return {row.signature for row in about}
 
 

@@ -65,12 +65,12 @@ def without_rules(
     lines: Iterable[CardLine], rules: Collection[uuid.UUID]
 ) -> list[CardLine]:
     """Return the lines but those of a cure that one of these rules states."""
-    return [line for line in lines if not line.decisions.rules & set(rules)]
+    return [line for line in lines if not line.lessons.rules & set(rules)]
 
 
 def said_lessons(lines: Iterable[CardLine]) -> frozenset[str]:
     """Return the hashes of the lessons that say what a line says."""
-    return frozenset().union(*(line.decisions.text_hashes for line in lines))
+    return frozenset().union(*(line.lessons.text_hashes for line in lines))
 
 
 def _safe(project: Project, lines: Iterable[CardLine]) -> Iterable[CardLine]:

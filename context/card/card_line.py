@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from ace.fixes.cure_decisions import NO_DECISIONS, CureDecisions
+from ace.repairs.trust import CureLessons
 from common.text.quote import json_string
 
 Section = Literal["failure", "command", "work"]
@@ -17,8 +17,8 @@ MAX_WORDS = 110  # characters of a command, a path or code
 class CardLine:
     """A line with its evidence: in how many sessions it was seen, and when last.
 
-    `subject` is what the line is about, such as a command; the text quotes it. `decisions` are
-    about the lessons that say the same.
+    `subject` is what the line is about, such as a command; the text quotes it. `lessons` say
+    the same, or are about it.
     """
 
     section: Section
@@ -26,7 +26,7 @@ class CardLine:
     subject: str
     sessions: int
     last_on: dt.date | None = None
-    decisions: CureDecisions = NO_DECISIONS
+    lessons: CureLessons = field(default_factory=CureLessons)
 
 
 def quote(words: str) -> str:

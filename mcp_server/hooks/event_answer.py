@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from ace.fixes import lookup
+from ace.repairs import lookup
 from common import errors
 from common.caller import Caller, Role
 from common.ids import uuid7

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ace.fixes import lookup
-from ace.fixes.lookup import KnownFix
+from ace.repairs import lookup
+from ace.repairs.lookup import KnownFix
 from ace.rules import task as tasks
 from common.caller import Caller
 from common.text import literals
@@ -19,7 +19,7 @@ MAX_RESULT = 100_000  # characters; its edges are read
 def find(project: Project, event: HookEvent, caller: Caller) -> KnownFix | None:
     """Return the fix of a call that failed, if it may be said to the caller.
 
-    `ace.fixes` has the gates: a call that worked, tests, compilers and the etiquette of a
+    `ace.repairs` has the gates: a call that worked, tests, compilers and the etiquette of a
     harness have no fix.
     """
     if event.call is None:
@@ -51,8 +51,7 @@ def _to_request(call: EndedCall, cwd: str) -> dict[str, object]:
 
 def _names_gone_file(fix: KnownFix, event: HookEvent) -> bool:
     gone = {path for path, digest in event.hashes.items() if digest is None}
-    words = f"{fix.words.worked} {' '.join(fix.words.added)}"
-    return bool(gone and gone & set(literals.find_paths(words)))
+    return bool(gone and gone & set(literals.find_paths(fix.words.worked)))
 
 
 def write_line(fix: KnownFix) -> GivenLine:

@@ -13,8 +13,8 @@ from datetime import date
 from django.utils import timezone
 
 from access.restored_caller import caller_of
-from ace.fixes import record
 from ace.models import AceRun
+from ace.repairs import record
 from common.caller import Caller
 from common.text import secrets
 from common.text.quote import json_string

@@ -862,8 +862,8 @@ class TestOneCard:
                 person="p",
                 session=str(run.pk),
                 seen={
-                    "added": ["path"],
-                    "removed": [],
+                    "failed": "file",
+                    "worked": "path",
                     "failed_call": 0,
                     "fixed_call": 1,
                 },

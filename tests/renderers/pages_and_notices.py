@@ -15,9 +15,9 @@ from typing import Any
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ace.fixes import fix_text
-from ace.fixes.fix_words import FixWords
-from ace.rules.failures.failed_call import FailureKind
+from ace.repairs import fix_text
+from ace.repairs.failed_call import FailureKind
+from ace.repairs.trust import FixWords
 from audit import csv_export
 from audit.models import AuditEvent
 from common.admin import panels, visible_filter
@@ -200,43 +200,37 @@ def fix_line(row: Any) -> str:
     cure = SimpleNamespace(
         signature=SimpleNamespace(name=name), newest=newest, times=3, sessions=2
     )
-    words = FixWords(
-        FailureKind(kind), "rewrite", failed, worked or "x", (failed,), (worked or "x",),
-        is_sayable=True, is_shared=True,
-    )  # fmt: skip
+    words = FixWords(FailureKind(kind), "rewrite", failed, worked or "x")
     return fix_text.write(cure, words)
 
 
 def texts_of_fix(line: str) -> list[str]:
     reader = LineReader(line)
-    reader.skip("On 2026-03-01 ")
+    reader.match("Run |Rewrite the line: ")
     found = [reader.string()]
-    reader.match(" was seen; (?:the line was rewritten: |with )?")
+    reader.skip(" instead of ")
     found.append(reader.string())
-    if reader.has(" instead of "):
-        found.append(reader.string())
-    reader.match(
-        r"(?:(?: it)? then worked)? \(3 times in 2 sessions; run [0-9a-f-]{36}\)\."
-    )
+    reader.skip(": it worked after ")
+    found.append(reader.string())
+    reader.match(r" \(3 times in 2 sessions, last on 2026-03-01; run [0-9a-f-]{36}\)\.")
     reader.end()
     return found
 
 
 def expected_fix(row: Any) -> list[str]:
-    name, failed, worked, kind = row
-    worked = worked or "x"
-    texts = [(name, fix_text.MAX_NAME)]
-    if kind == "shell" and len(worked) <= fix_text.MAX_COMMAND:
-        texts += [(worked, fix_text.MAX_COMMAND)]
-    else:
-        texts += [(worked, fix_text.MAX_WORDS), (failed, fix_text.MAX_WORDS)]
+    name, failed, worked, _ = row
+    texts = [
+        (worked or "x", fix_text.MAX_COMMAND),
+        (failed, fix_text.MAX_WORDS),
+        (name, fix_text.MAX_NAME),
+    ]
     return [json.loads(json_string(*each)) for each in texts]
 
 
 RENDERERS = (
     Renderer(
         "known fix",
-        ("ace.fixes.fix_text",),
+        ("ace.repairs.fix_text",),
         FIXES,
         fix_line,
         texts_of_fix,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ace.fixes.conftest import ERROR, FAILED
-from tests.ace.fixes.conftest import complete as complete
+from tests.ace.repairs.conftest import ERROR, FAILED
+from tests.ace.repairs.conftest import complete as complete
 
 
 @pytest.fixture

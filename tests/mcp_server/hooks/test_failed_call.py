@@ -9,7 +9,7 @@ from common.text.memory_fence import CLOSE, OPEN
 from inference import tokens
 from mcp_server.models import Push
 from playbook.models import Exposure, PlaybookDelta
-from tests.ace.fixes.conftest import CURED, ERROR, FAILED, bash
+from tests.ace.repairs.conftest import CURED, ERROR, FAILED, bash
 from tests.mcp_server.hooks.conftest import failed, text_of
 
 pytestmark = pytest.mark.django_db

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from ace.repairs import failed_call
 from ace.rules import task as tasks
-from ace.rules.failures import failed_call
 from common.text.memory_fence import OPEN
 from conversations.models import Session
 from mcp_server.hooks.harnesses.registry import HARNESSES, find_harness, read_event
 from mcp_server.hooks.hook_event import EventKind
 from mcp_server.models import HookCount
-from tests.ace.fixes.conftest import ERROR, FAILED
+from tests.ace.repairs.conftest import ERROR, FAILED
 
 EVENTS = json.loads((Path(__file__).parent / "harness_events.json").read_text())
 PROMPT = "Retry the invoice export when the gateway answers busy"

@@ -16,7 +16,7 @@ from mcp_server.models import HookCount, Push
 from mcp_server.project_removal import remove
 from memories.store import write
 from memories.store.drafts import Draft
-from tests.ace.fixes.test_whose_fix import Watched
+from tests.ace.repairs.test_whose_fix import Watched
 from tests.mcp_server.hooks.conftest import started
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from mcp_server.hooks import session_start
 from memories.store import write
 from memories.store.drafts import Draft
 from playbook.models import PlaybookDelta
-from tests.ace.fixes.conftest import bash
+from tests.ace.repairs.conftest import bash
 from tests.mcp_server.hooks.conftest import started, text_of
 
 FAILED, CURED = "./report.sh --by region", "./report.sh --group-by region"

@@ -13,7 +13,7 @@ from context.digest import assemble
 from memories.models import Memory
 from playbook.models import PlaybookDelta
 from tests.ace.conftest import TASK
-from tests.ace.fixes.conftest import bash
+from tests.ace.repairs.conftest import bash
 from tests.mcp_server.hooks.conftest import failed, started, text_of
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from ace.rules import evidence, lessons
 from ace.rules import task as tasks
 from ace.rules.outcome import task_outcome
 from ace.rules.tool_calls import refusals
-from tests.ace.rules.failures.calls import bash, tool
+from tests.ace.repairs.calls import bash, tool
 
 REFUSAL = "[Operation Cancelled] Reason: User did not allow tool call"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ace.rules.failures import failed_call, shell_words
-from tests.ace.rules.failures.calls import bash, masked, read, tool
+from ace.repairs import commands, failed_call
+from tests.ace.repairs.calls import bash, masked, read, tool
 
 LINT = "a/b.go:3:5: Error return value of `f.Close` is not checked (errcheck)\n\tdefer f.Close()"
 
@@ -85,7 +85,7 @@ class TestTheLine:
         )
 
         assert masked(bash("python run.py", text)) == [
-            "shell python: ModuleNotFoundError: No module named <q>"
+            "shell python run.py: ModuleNotFoundError: No module named <q>"
         ]
 
     def test_a_warning_and_the_runner_of_tasks_are_passed_over(self):
@@ -151,7 +151,7 @@ class TestTheName:
     @pytest.mark.parametrize(
         ("error", "is_telling"),
         [
-            ("KeyError: 'SMTP_HOST'", False),
+            ("KeyError: 'SMTP_HOST'", True),
             ("KeyError: no such port", True),
             ("unknown flag: --fast", True),
             ("cat: /srv/app/a.txt: No such file or directory", False),
@@ -197,4 +197,4 @@ class TestTheName:
 def test_a_command_that_shows_a_log_or_a_page_does_not_speak_for_itself(
     command, is_own
 ):
-    assert shell_words.speaks_for_itself(command) is is_own
+    assert commands.speaks_for_itself(command) is is_own

@@ -6,8 +6,8 @@ import pytest
 
 from ace.models import AceRun, ObservedRepair
 from playbook.models import PlaybookDelta, PlaybookEntry
-from tests.ace.fixes.conftest import bash
-from tests.ace.fixes.test_known_fix import LINT, LINT_REPAIR
+from tests.ace.repairs.conftest import bash
+from tests.ace.repairs.test_known_fix import LINT, LINT_REPAIR
 from tests.playbook.conftest import write as write
 
 pytestmark = pytest.mark.django_db

@@ -5,26 +5,15 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
 from access.models import ApiKey
-from ace.fixes import (
-    choice,
-    cure_decisions,
-    fix_text,
-    fix_words,
-    live_rule,
-    record,
-    silence,
-)
-from ace.fixes.choice import ChosenCure
-from ace.fixes.fix_words import FixWords
-from ace.fixes.silence import Silence
 from ace.models import ObservedRepair
-from ace.rules.failures import failed_call
-from ace.rules.failures.failed_call import FailureSignature
+from ace.repairs import failed_call, fix_text, record, trust
+from ace.repairs.failed_call import FailureSignature
+from ace.repairs.trust import ChosenCure, CureLessons, FixWords, Silence
 from ace.rules.task import ToolCall
 from common.caller import Caller
 from memories.scopes import Scope
@@ -40,8 +29,7 @@ MAX_ROWS = 500
 class KnownFix:
     """A fix: what cured the same failure before, and why it is not said, if it is not.
 
-    `words` are those of one repair that the caller may be given. `entry` is the live rule
-    that states the cure.
+    `entry` is the live rule that states the cure.
     """
 
     cure: ChosenCure
@@ -103,23 +91,32 @@ def suggest(
     The repairs of `but_session` do not count: who asks there has made them.
     """
     signatures = _sign(project, call, caller)
-    if not signatures:
-        return []
-    by_signature = _rows_by_signature(
-        project, call, signatures, caller, scope, but_session
+    rows = ObservedRepair.objects.reachable(project, caller, scope).filter(
+        signature__in=[each.digest for each in signatures],
+        machine__in=["", record.machine_of(call.cwd, caller)],
     )
+    rows = rows.exclude(session=but_session) if but_session else rows
+    by_signature: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
+    if signatures:
+        for row in _newest(rows):
+            by_signature[row.signature].append(row)
     if not by_signature:
         return []
     keys = own_keys(caller)
     found = [
         fix
         for signature in signatures
-        if (rows := by_signature.get(signature.digest))
-        and (fix := _of_signature(project, signature, rows, caller, keys))
+        if (known := by_signature.get(signature.digest))
+        and (fix := _of_signature(project, signature, known, caller, keys))
     ]
     if signatures[0].issue:  # the issues of a report are equally likely
         found.sort(key=lambda fix: fix.cure.certainty, reverse=True)
     return found
+
+
+def _newest(rows: QuerySet[ObservedRepair]) -> QuerySet[ObservedRepair]:
+    light = rows.select_related("run").defer("run__request", "run__result", "run__phases")  # fmt: skip
+    return light.order_by("-pk")[:MAX_ROWS]
 
 
 def _sign(project: Project, call: ToolCall, caller: Caller) -> list[FailureSignature]:
@@ -136,38 +133,20 @@ def _sign(project: Project, call: ToolCall, caller: Caller) -> list[FailureSigna
     return list(dict.fromkeys([*likeliest.signatures, *failure.signatures]))
 
 
-def _rows_by_signature(
-    project: Project,
-    call: ToolCall,
-    signatures: Sequence[FailureSignature],
-    caller: Caller,
-    scope: Scope | None,
-    but_session: str,
-) -> dict[str, list[ObservedRepair]]:
-    machine = record.machine_of(call.cwd, caller)
-    rows = (
-        ObservedRepair.objects.reachable(project, caller, scope)
-        .filter(
-            signature__in=[each.digest for each in signatures],
-            machine__in=["", machine],
-        )
-        .select_related("run")
-        .defer("run__request", "run__result", "run__phases")
-    )
-    if but_session:
-        rows = rows.exclude(session=but_session)
-    found: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
-    for row in rows.order_by("-pk")[:MAX_ROWS]:
-        found[row.signature].append(row)
-    return found
-
-
 def own_keys(caller: Caller) -> frozenset[uuid.UUID]:
     """Return the ids of the caller's key and of those that it replaced."""
     if caller.key_id is None:
         return frozenset()
     line: QuerySet[ApiKey] = ApiKey.objects.of_same_line(caller.key_id)
     return frozenset({caller.key_id, *line.values_list("pk", flat=True)})
+
+
+def own_repairs(
+    rows: Iterable[ObservedRepair], caller: Caller, keys: frozenset[uuid.UUID]
+) -> list[ObservedRepair]:
+    """Return the repairs that the caller's own sessions showed."""
+    names = caller.own_names
+    return [row for row in rows if row.person in names or row.run.key_id in keys]
 
 
 def _of_signature(
@@ -177,30 +156,33 @@ def _of_signature(
     caller: Caller,
     keys: frozenset[uuid.UUID],
 ) -> KnownFix | None:
-    """Return the fix of the person's own repairs if it passes the gate, or else of all."""
-    own = [
-        row for row in rows if row.person in caller.own_names or row.run.key_id in keys
-    ]
-    cure = choice.choose(signature, own)
-    if cure is None or not cure.is_alone:
-        cure = choice.choose(signature, rows)
+    """Return the fix of the person's own repairs if one is clear, or else that of all."""
+    own = own_repairs(rows, caller, keys)
+    cure = trust.choose(signature, own)
+    if cure is None or cure.share < trust.MIN_SHARE:
+        cure = trust.choose(signature, rows)
     if cure is None:
         return None
-    if choice.has_failed_lately([row for row in own if row.cure == cure.newest.cure]):
-        cure = replace(cure, has_failed_lately=True)
+    lessons = trust.read_lessons(project, cure.uses, caller)
+    return of_cure(project, cure, own, lessons)
+
+
+def of_cure(
+    project: Project,
+    cure: ChosenCure,
+    own: Sequence[ObservedRepair],
+    lessons: CureLessons,
+) -> KnownFix:
+    """Return the fix of a cure: own words, those of an accepted rule, or what two showed."""
     mine = [row for row in cure.repairs if row in own]
-    entry, trusted = live_rule.find(project, cure, caller)
-    vouched = mine or trusted
-    words = fix_words.choose(cure, trusted=vouched)
-    reason = silence.find_reason(project, cure, words, is_vouched_for=bool(vouched))
-    if reason is None and entry is None:
-        repairs = [row for row in rows if row.cure == cure.newest.cure]
-        decisions = cure_decisions.read(project, repairs, caller)
-        reason = Silence.WITHDRAWN if decisions.are_against else None
-    return KnownFix(
-        cure=cure,
-        words=words,
-        is_own=bool(mine),
-        entry=entry,
-        silence=reason,
+    trusted = mine or [row for row in cure.repairs if row in lessons.trusted]
+    words, row, is_shared = trust.choose_words(cure, trusted)
+    silence = trust.find_silence(
+        project, cure, trusted, words, row, is_shared=is_shared
     )
+    if silence is None and lessons.are_against:
+        silence = Silence.WITHDRAWN
+    own_uses = [use.has_worked for use in cure.uses if use in own]
+    if silence is None and own_uses[:1] == [False]:
+        silence = Silence.FAILED_SINCE
+    return KnownFix(cure, words, bool(mine), lessons.entry, silence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ace.rules import error_signature
 
@@ -21,9 +21,22 @@ _CODE_WORD = re.compile(
 _WORD = re.compile(r"[\w./-]{1,200}")
 
 
-def mask_error(text: str) -> str:
-    """Mask quotes, paths, ids and numbers of one line; names of flags stay."""
-    return error_signature.mask_numbers(_PATH.sub("<path>", _QUOTED.sub("<q>", text)))
+def mask_error(text: str, keep: Collection[str] = ()) -> str:
+    """Mask quotes, paths, ids and numbers of one line; names of flags stay.
+
+    So do the words to keep: a quote or a path that is one of them, or that ends in one.
+    """
+
+    def mask(found: re.Match[str], mask: str) -> str:
+        name = found[0].strip("'\"`\u2018\u2019").rstrip("/")
+        name = (
+            name.partition("=")[0] if name.startswith("-") else name.rpartition("/")[2]
+        )
+        return name if name in keep else mask
+
+    plain = _QUOTED.sub(lambda found: mask(found, "<q>"), text)
+    plain = _PATH.sub(lambda found: mask(found, "<path>"), plain)
+    return error_signature.mask_numbers(plain)
 
 
 def mask_code(text: str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ace.rules.repairs.call_repairs import Repair
+from ace.repairs import arguments
+from ace.repairs.cures import TaskRepair
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import argument_leaves
 from common.text.supply import (
@@ -22,9 +23,10 @@ from common.text.supply import (
 _CODE = re.compile(r"`([^`\n]{1,300})`|\"([^\"\n]{1,300})\"")
 
 
-def of_repair(repair: Repair) -> str:
-    """Return a sentence about what the working call names and the failed call does not."""
-    return of_calls(repair.failed_call, repair.fixed_call)
+def leads_elsewhere(task: Task, repair: TaskRepair) -> bool:
+    """Return whether what worked names a package or host that the failed call does not."""
+    indexes = {repair.first_index, repair.fixed_index} - {None}
+    return any(of_calls(repair.failure.call, task.calls[n]) for n in indexes if n)
 
 
 def of_calls(failed: ToolCall, fixed: ToolCall) -> str:
@@ -54,13 +56,11 @@ def _sources(call: ToolCall) -> frozenset[Source]:
         return find_sources(call.command)
     leaves = argument_leaves.leaves(call.arguments)
     return frozenset().union(
-        *(find_argument_sources(_key(path), value) for path, value in leaves.items())
+        *(
+            find_argument_sources(arguments.key(path), value)
+            for path, value in leaves.items()
+        )
     )
-
-
-def _key(path: str) -> str:
-    names = [name for name in path.split(".") if not name.isdecimal()]
-    return names[-1] if names else path
 
 
 def _values(call: ToolCall) -> Iterator[str]:

@@ -6,14 +6,17 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from ace.repairs import masks
 from ace.rules import word_tables
-from ace.rules.failures import masks
 
 MAX_LINE = 300  # characters of a line that count
 # In characters. A program says what went wrong at the beginning or at the end.
 HEAD, TAIL = 4_000, 20_000
+BEFORE, AFTER = 4, 8  # lines about an error that speak of it
 MAX_BANNERS = 20  # lines of one success that may be banners
 
+# What pytest puts before an error.
+_MARGIN = re.compile(r"^E {2,8}")
 _ANSI = re.compile(r"\x1b?\[[0-9;]{0,12}m")
 # Lines that only lead to the error, or come after it: frames, rules, warnings, usage, and
 # what a runner of tasks adds to the program that it ran.
@@ -35,7 +38,8 @@ _KINDS = (
         r"\s{1,3}(?:shorthand\s{1,3})?(?:flag|option|argument|command|subcommand|task|target|script)"
         r"|flag provided but not defined|no such file|not found|no module named|cannot find"
         r"|does not exist|doesn't exist|did not match|unknown revision|permission denied"
-        r"|missing script|no rule to make target|no required module",
+        r"|missing script|no rule to make target|no required module|no matches found"
+        r"|updates to \S{1,60} needed",
         re.IGNORECASE,
     ),
     re.compile(
@@ -73,6 +77,13 @@ def find(text: str, banners: Collection[str] = ()) -> str:
     return lines[-1] if lines else ""
 
 
+def around(text: str, line: str) -> str:
+    """Return the line that states the error with its neighbours, which may say more of it."""
+    lines = clean_lines(text)
+    at = lines.index(line) if line in lines else 0
+    return "\n".join(lines[max(at - BEFORE, 0) : at + AFTER])
+
+
 def is_error(line: str) -> bool:
     """Return whether a line is of a known kind, and not only the last one of a result."""
     return bool(_EXCEPTION.match(line) or _ANY_KIND.search(line))
@@ -95,7 +106,8 @@ def is_frame(line: str) -> bool:
 def clean_lines(text: str) -> list[str]:
     """Return the lines with words, without colours, of the beginning and of the end."""
     plain = _ANSI.sub("", edges(text))
-    return [line.strip()[:MAX_LINE] for line in plain.splitlines() if line.strip()]
+    lines = (_MARGIN.sub("", line).strip() for line in plain.splitlines())
+    return [line[:MAX_LINE] for line in lines if line]
 
 
 def edges(text: str) -> str:

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 
 from ace.models import AceRun, BannerLine, ObservedRepair
-from ace.rules.failures import cures, error_line, failed_call, masks, shell_words
-from ace.rules.failures.cures import TaskRepair
-from ace.rules.failures.failed_call import FailureKind
-from ace.rules.repairs import supply
-from ace.rules.repairs.call_repairs import Repair
-from ace.rules.task import Task, ToolCall
+from ace.repairs import commands, cures, error_line, failed_call, masks, supply
+from ace.repairs.cures import TaskRepair
+from ace.repairs.failed_call import FailureKind
+from ace.rules.task import Task
 from common.caller import Caller
 from common.db import write
 from memories.models import Memory
@@ -108,7 +106,7 @@ def _read_lines(task: Task) -> TaskLines:
         kind = failed_call.classify(call)
         if kind in KINDS_WITH_LINES:
             of_failures |= digest_lines(call.result)
-        elif kind is None and shell_words.speaks_for_itself(call.command):
+        elif kind is None and commands.speaks_for_itself(call.command):
             of_successes |= dict.fromkeys(error_line.find_banners(call.result))
     return TaskLines(
         of_failures, frozenset(map(digest, list(of_successes)[:MAX_BANNERS]))
@@ -161,6 +159,8 @@ def _rows(
     """Return a row for each cure of each signature; the last of equal ones has the words."""
     rows: dict[tuple[str, str, bool], ObservedRepair] = {}
     for repair in repairs:
+        if repair.failure.kind not in failed_call.CURABLE:
+            continue  # nothing is said of code and tests
         key = (repair.signature.digest, repair.cure, repair.has_worked)
         before = rows[key].times if key in rows else 0
         rows[key] = _row(run, task, repair, caller, times=min(before + 1, MAX_TIMES))
@@ -188,16 +188,10 @@ def _row(
             "source": signature.issue.source if signature.issue else "",
             "failed": repair.failed,
             "worked": repair.worked,
-            "removed": list(repair.removed),
-            "added": list(repair.added),
             "is_sayable": repair.is_sayable,
-            "leads_elsewhere": _leads_elsewhere(call, task.calls[repair.fixed_index]),
+            "is_sure": repair.is_sure,
+            "leads_elsewhere": supply.leads_elsewhere(task, repair),
             "failed_call": call.index,
             "fixed_call": repair.fixed_index,
         },
     )
-
-
-def _leads_elsewhere(failed: ToolCall, fixed: ToolCall) -> bool:
-    """Return whether the fix names another package, remote, host or index."""
-    return bool(supply.of_repair(Repair(failed, fixed, None, ())))

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from ace.rules.failures import error_line, lint_issues, masks, shell_words
-from ace.rules.failures.lint_issues import ReportedIssue
+from ace.repairs import commands, error_line, lint_issues, masks
+from ace.repairs.lint_issues import ReportedIssue
+from ace.rules import word_tables
 from ace.rules.task import ToolCall
 from ace.rules.tool_calls import command_purpose, refusals, runner_reports
+from ace.rules.tool_calls.shell_commands import SimpleCommand
 
 
 class FailureKind(StrEnum):
@@ -65,6 +67,18 @@ _ENVIRONMENT = re.compile(
     r"ModuleNotFoundError|No module named|Cannot find (?:module|package)|command not found"
     r"|cannot load such file|no required module provides package|updates to go\.mod needed"
 )
+# A variable of the environment that is missing or wrong, whatever ran, also a test.
+_VARIABLE = re.compile(
+    r"KeyError: ['\"][A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,40}['\"]|[Ee]nvironment variables? [`'\"]?[A-Z]"
+    r"|\b[A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,40}[`'\"]? (?:environment variable|(?:must be|is|was|has)"
+    r" (?:not |n't )?(?:been )?(?:set|defined|required|missing|empty|unset)|not (?:set|found|defined))"
+)
+# What a merge leaves to a person is no failure of the command.
+_CONFLICT = re.compile(
+    r"^(?:CONFLICT \(|Automatic merge failed|error: could not apply|error: Pulling is not possible"
+    r"|error: (?:merging|committing) is not possible because you have unmerged)",
+    re.MULTILINE | re.IGNORECASE,
+)
 # Of these, other machines of the project know nothing.
 _OF_MACHINE = re.compile(
     r"command not found|No module named|Cannot find module|cannot load such file"
@@ -96,14 +110,15 @@ _LINTER = re.compile(
 _CD = re.compile(r"\bcd:.{0,200}(?:no such file|not a directory|cannot find)", re.I)
 # Any path that is missing has this name.
 _BARE_MISSING = re.compile(
-    r"(?:: |^shell \S{1,60} )(?:\(?\w{1,20}\)?:){0,2}\s?(?:\S{1,200}: )?no such (?:file or directory|folder)(?:: \S{1,200})?$",
+    r"(?:<\w{1,4}>|\bcd): no such (?:file or directory|folder)$|no such file or directory: <\w{1,4}>$",
     re.IGNORECASE,
 )
-# An exception of which the masks leave only its name, as in `KeyError: <q>`: what mends one says
-# nothing about another one.
-_BARE_EXCEPTION = re.compile(
-    r"^shell \S{1,60}: [\w.]{1,80}(?:Error|Exception):(?: ?<\w{1,4}>,?)+$"
-)
+# Of an exception with nothing but a name, the name is what tells it from another one.
+_BARE_EXCEPTION = re.compile(r"(?P<type>[\w.]{1,80}(?:Error|Exception)): ?['\"](?P<name>[^'\"]{1,80})['\"]")  # fmt: skip
+_VALUE = re.compile(r"invalid|not (?:a )?valid|unsupported|must be|choice|expected", re.IGNORECASE)  # fmt: skip
+_INTERPRETERS = re.compile(r"(?:python|node|ruby|perl|php|bash|sh|deno|bun|tsx|ts-node)[\d.]*")  # fmt: skip
+_RUNNERS = word_tables.read("task_runners")
+_FILLERS = frozenset({"run", "exec", "r", "x", "--", "task"})
 _LINE_NUMBER = re.compile(r"\bline <n>:?\s{0,3}|:<n>\b")
 # `/`, `home` and the person: what the folders of one machine begin with.
 _HOME = re.compile(r"(?:/(?:home|Users)/[^/]{1,100}|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]{1,100})(?=[\\/]|$)")  # fmt: skip
@@ -159,6 +174,8 @@ def classify(call: ToolCall) -> FailureKind | None:
     text = error_line.edges(call.result)
     if not (call.has_failed or _says_failure(call, text)):
         return None
+    if call.command and _CONFLICT.search(text):
+        return None
     if _is_of_harness(call):
         return FailureKind.ETIQUETTE
     if call.command:
@@ -203,7 +220,7 @@ def _classify_command(command: str, text: str) -> FailureKind:
     has_tests = bool(_TEST.search(text) or (counts and counts.failed))
     if lint_issues.read(text):
         return FailureKind.LINT
-    if _ENVIRONMENT.search(text) and not has_tests:
+    if _VARIABLE.search(text) or (_ENVIRONMENT.search(text) and not has_tests):
         return FailureKind.SHELL
     has_syntax = bool(_SYNTAX.search(text))
     if has_syntax and _INLINE_SCRIPT.search(command):
@@ -230,22 +247,57 @@ def _sign(
     line = error_line.find(call.result, banners)
     if not line:
         return
-    masked = masks.mask_error(line)
     if kind is FailureKind.TOOL:
-        found = _signature("tool", f"{call.tool_name}: {masked}", line)
+        found = _signature("tool", f"{call.tool_name}: {masks.mask_error(line)}", line)
     elif _CD.search(line):
         found = _signature("shell", f"cd: {_why_not_there(call)}", line)
     else:
-        speaker = shell_words.speaker(call.command, line)
-        name = speaker.program if speaker else "shell"
-        found = _signature("shell", f"{name}: {_LINE_NUMBER.sub('', masked)}", line)
+        found = _signature("shell", _name_command(call.command, line), line)
     yield replace(
         found,
         is_of_machine=kind is FailureKind.SHELL and bool(_OF_MACHINE.search(line)),
-        is_telling=error_line.is_error(line)
-        and not _BARE_MISSING.search(found.name)
-        and not _BARE_EXCEPTION.search(found.name),
+        is_telling=error_line.is_error(line) and not _BARE_MISSING.search(found.name),
     )
+
+
+def _name_command(command: str, line: str) -> str:
+    """Return the program, its script or task, and the line that it printed.
+
+    What the line repeats of the command is told apart from what it repeats of another one.
+    """
+    spoke = commands.speaker(command, line)
+    if found := _BARE_EXCEPTION.fullmatch(line):
+        return f"{_label(spoke)}: {found['type']}: {found['name']}"
+    words = [] if spoke is None else [*spoke.words[1:]]
+    keep = {part for word in words for part in _parts(word)}
+    name = _LINE_NUMBER.sub("", masks.mask_error(line, keep))
+    values = [
+        word.partition("=")[2] or next(iter(words[at + 1 :]), "")
+        for at, word in enumerate(words)
+        if word.startswith("-") and commands.stands_in(word.partition("=")[0], line)
+    ]
+    is_of_value = bool(_VALUE.search(line)) and "argument '-" not in line
+    return " ".join([f"{_label(spoke)}: {name}", *(values if is_of_value else [])])
+
+
+def _label(simple: SimpleCommand | None) -> str:
+    """Return the program; of an interpreter or a runner also what it runs."""
+    if simple is None:
+        return "shell"
+    name = simple.program
+    operands = [word for word in simple.operands if word not in _FILLERS]
+    if _INTERPRETERS.fullmatch(name):
+        scripts = [o for o in operands if "." in o or "/" in o]
+        return " ".join([name, *scripts[:1]])
+    is_task = name in _RUNNERS and _FILLERS & set(simple.words[1:2])
+    return " ".join([name, *operands[:1]]) if is_task or name == "make" else name
+
+
+def _parts(word: str) -> Iterator[str]:
+    """Yield what an error may repeat of a word of a command; numbers are always masked."""
+    name, _, value = word.partition("=")
+    yield from (part for part in (name, value) if len(part) > 1)
+    yield (value or name).rstrip("/").rpartition("/")[2]
 
 
 def _signature(
@@ -259,6 +311,6 @@ def _why_not_there(call: ToolCall) -> str:
 
     The two have opposite cures.
     """
-    targets = shell_words.cd_targets(call.command)
+    targets = commands.cd_targets(call.command)
     is_inside = any(call.cwd.endswith(f"/{target}") for target in targets)
     return "in the folder already" if is_inside else "no such folder"

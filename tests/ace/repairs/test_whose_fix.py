@@ -11,7 +11,7 @@ from common.caller import Role
 from jobs.models import Job
 from jobs.runner import HANDLERS, JobRun
 from memories.models import Memory
-from tests.ace.fixes.conftest import ERROR, FAILED, bash
+from tests.ace.repairs.conftest import ERROR, FAILED, bash
 
 pytestmark = pytest.mark.django_db
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ace.repairs import cures, failed_call
 from ace.rules import task as tasks
-from ace.rules.failures import cures, failed_call
 
 
 def bash(command, result="", failed=False, **more):

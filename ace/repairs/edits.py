@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ace.rules.failures import failed_call
+from ace.repairs import failed_call
 from ace.rules.task import ToolCall
 
 MAX_TEXT = 20_000  # characters of one text of an edit that are read

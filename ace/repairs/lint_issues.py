@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ace.rules.failures import masks
+from ace.repairs import masks
 
 # These rules are those of a compiler or of a checker of types; no project chose them.
 _COMPILER_RULES = frozenset({"typecheck", "syntax", "syntax-error"})

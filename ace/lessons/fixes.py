@@ -1,0 +1,147 @@
+"""Teach the repairs of a task: one sentence with the whole command that worked.
+
+Only what another task may need is taught: no issue of a linter, no single test, and nothing of
+one machine or one moment.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+from ace.repairs import commands, cures, fix_text
+from ace.repairs.cures import TaskRepair
+from ace.repairs.failed_call import FailureKind
+from ace.repairs.trust import FixWords
+from ace.rules.task import Task, ToolCall
+from common.text import secrets
+from playbook.lessons.lesson import Kind, Lesson, Quote, Speaker
+
+PRODUCER, VERSION = "fixes", "1"
+CONFIDENCE = 0.7
+MAX_LESSONS = 5  # of one task
+MAX_WORDS = 40
+MAX_QUOTE = 600  # characters
+MAX_ERROR_WORDS = 14
+# One test, one commit, one request, one row: nobody needs them again.
+_OF_ONE_MOMENT = re.compile(
+    r"(?<![\w-])-{1,2}(?:run|k|testNamePattern|tests|Dtest|grep|filter)[= ]|::\w"
+    r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|/\d{2,}\b|#\d+|\b\d{6,}\b|\$\(|`"
+    r"|@\{|HEAD[~^]|\bstash\b"
+)
+_TAIL = re.compile(
+    r"(?:\s(?:in|at|from|of|on|to|for|is|the|a|an|are|you))?[\s.,:;(\[-]*$"
+)
+_LEAD = re.compile(r"^(?:(?:npm (?:ERR!|error)|error|fatal|ERROR|Error|E|bash|zsh|sh|\(eval\)|go|make|psql)(?:\[\w+\])?: ?(?:line \d+: |\d+: )?|npm (?:ERR!|error) |E {2,}|\S+:\d+(?::\d+)?: )+")  # fmt: skip
+
+
+def find(task: Task) -> list[Lesson]:
+    """Return a lesson for each failure of a task that another call cured, once each."""
+    lessons = {
+        lesson.content: lesson
+        for repair in cures.find(task)
+        if repair.has_worked and repair.is_sayable and repair.is_sure
+        for lesson in _teach(task, repair)
+    }
+    return list(lessons.values())[:MAX_LESSONS]
+
+
+def _teach(task: Task, repair: TaskRepair) -> Iterator[Lesson]:
+    failed, fixed = repair.failure.call, task.calls[repair.fixed_index]
+    first = None if repair.first_index is None else task.calls[repair.first_index]
+    content = _write(repair, first)
+    whole = f"{repair.failed} {repair.worked}"
+    if content and secrets.is_clean(whole) and not commands.is_local(whole):
+        calls = [failed, fixed, *([first] if first else [])]
+        quotes = (
+            _quote_error(failed, repair.line or repair.signature.line),
+            *map(_quote_call, calls),
+            *_quote_name(failed),
+        )
+        yield Lesson(
+            content=content,
+            kind=Kind.FIX,
+            quotes=quotes,
+            applies_to=(f"tool:{_tool(repair)}",),
+            category="gotchas",
+            producer_name=PRODUCER,
+            producer_version=VERSION,
+            confidence=CONFIDENCE,
+        )
+
+
+def _write(repair: TaskRepair, first: ToolCall | None) -> str:
+    """Return the shortest true sentence, or "" if the repair says nothing to another task."""
+    kind, said = repair.failure.kind, _error(repair.line or repair.signature.line)
+    if kind is FailureKind.PATH:
+        text = f"Open `{repair.worked}`: there is no `{repair.failed}`."
+        return text if "/" in repair.worked or "." in repair.worked else ""
+    if kind is FailureKind.TOOL:
+        words = FixWords(kind, "", repair.failed, repair.worked)
+        what = fix_text.describe_argument(words)
+        what, tool = what.capitalize(), repair.failure.call.tool_name
+        return _fit([f"{what} when calling `{tool}`, which otherwise answers {said}."])
+    if kind is FailureKind.LINT or _OF_ONE_MOMENT.search(repair.worked):
+        return ""
+    failed = _clean(repair.failed)
+    if _tool(repair) == "git" and repair.adds_operand:
+        return ""  # a branch or a commit
+    if first:
+        ran = commands.whole(first.command)
+        return _fit(
+            [f"Run `{ran}` before `{failed}`, which otherwise fails with {said}."]
+        )
+    return _fit(
+        [
+            f"Run `{repair.worked}`, not `{failed}`, which fails with {said}.",
+            f"Run `{repair.worked}`; otherwise it fails with {said}.",
+        ]
+    )
+
+
+def _fit(texts: list[str]) -> str:
+    return next((text for text in texts if len(text.split()) <= MAX_WORDS), "")
+
+
+def _clean(command: str) -> str:
+    return " ".join(command.split())
+
+
+def _error(line: str) -> str:
+    """Return what an error says, without who says it and where, in marks that it lacks."""
+    text = _LEAD.sub("", line).strip() or line
+    words = list(takewhile(lambda word: not commands.is_local(word), text.split(" ")))
+    short = _TAIL.sub("", " ".join(words[:MAX_ERROR_WORDS])) or text
+    return f'"{short}"' if '"' not in short else f"“{short}”"
+
+
+def _tool(repair: TaskRepair) -> str:
+    call = repair.failure.call
+    found = commands.speaker(call.command, repair.signature.line)
+    return found.program if found else call.tool_name
+
+
+def _quote_error(call: ToolCall, line: str) -> Quote:
+    start = call.result.find(line)
+    if start < 0:
+        start, line = 0, call.result[:MAX_QUOTE]
+    text = line[:MAX_QUOTE]
+    return Quote(text, call.result_field, start, start + len(text), speaker=Speaker.CALL)  # fmt: skip
+
+
+def _quote_name(call: ToolCall) -> Iterator[Quote]:
+    """Quote the name of a tool; a command names its program itself."""
+    name = call.tool_name
+    if not call.command:
+        yield Quote(name, call.name_field, 0, len(name), speaker=Speaker.CALL)
+
+
+def _quote_call(call: ToolCall) -> Quote:
+    """Quote the command as it stands in the arguments, or all arguments."""
+    text = call.arguments_text
+    written = json.dumps(call.command, ensure_ascii=False)[1:-1]
+    start = max(text.find(written), 0) if call.command else 0
+    end = min(start + len(written) if call.command else len(text), start + MAX_QUOTE)
+    return Quote(text[start:end], call.arguments_field, start, end, speaker=Speaker.CALL)  # fmt: skip
