@@ -45,14 +45,9 @@ FOUND = (
     "outcome",
     "outcome_source",
     "outcome_reason",
-    "root_cause",
-    "error_identification",
-    "correct_approach",
-    "key_insight",
     "abstained",
-    "notes",
+    "errors",
     "lessons",
-    "evidence",
     "votes",
 )
 
@@ -95,7 +90,6 @@ class AceRunAdmin(AuditedAdmin):
             "outcome",
             name="outcome",
         ),
-        exact_filter("reflection__root_cause", "root cause", name="cause"),
         exact_filter("agent_id", "agent"),
         EntriesFilter,
         ("created_at", DaysFilter),

@@ -1,6 +1,6 @@
 """Shape the memory of a finished task as an episode: goal, steps, outcome and lessons.
 
-The lessons come later, from the reflector (`ace.reflect.episode_lessons`).
+The lessons come later, from the reflector (`ace.lessons.episode_lessons`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ace.rules import error_lines
+from ace import errors
 from ace.rules.outcome.task_outcome import TaskOutcome
 from ace.rules.task import Task, ToolCall, canonical_json
 from common.text.plain_text import clip
@@ -77,5 +77,5 @@ def _step(call: ToolCall) -> str:
     action = f"{call.tool_name} {clip(arguments, MAX_ARGUMENTS)}".strip()
     if not call.has_failed:
         return action
-    errors = " | ".join(error_lines.choose_lines(call.result))
-    return f"{action} failed: {clip(errors, MAX_ERROR)}"
+    told = " | ".join(errors.choose_lines(call.result))
+    return f"{action} failed: {clip(told, MAX_ERROR)}"

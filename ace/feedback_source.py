@@ -27,6 +27,7 @@ REQUEST_FIELDS = (
     "injected_entry_ids",
     "session_id",
     "branch",
+    "lessons",
 )
 # Which caller may claim a source, for the note.
 _NEEDS = {

@@ -66,7 +66,8 @@ class AceRun(models.Model):
     # Whether the project believes the sender's reports (common.caller.Caller.attests_in).
     is_attested = models.BooleanField(default=False, db_default=False)
     # The request after its secrets were masked: {goal, result, feedback, tool_usage,
-    # outcome, feedback_source, cited_entry_ids, injected_entry_ids, session_id, is_prompt}.
+    # outcome, feedback_source, cited_entry_ids, injected_entry_ids, session_id, is_prompt,
+    # lessons}.
     # No request from outside has `is_prompt`: the service read the goal in a transcript.
     # `counted_as` is the feedback_source that counts, if the sender may not claim the
     # named one.
@@ -113,8 +114,7 @@ class AceRun(models.Model):
     def ace_result(self) -> dict[str, Any]:
         """Return the ACEResult of requirement 003.
 
-        The parts of phases that have not run yet may be missing. What the agent is asked
-        is not stored (`ace.reflect.lesson_requests`).
+        The parts of phases that have not run yet may be missing.
         """
         return {
             "run_id": str(self.pk),
@@ -125,7 +125,7 @@ class AceRun(models.Model):
 
 
 class Reflection(models.Model):
-    """What the reflector found in a run: outcome, cause, evidence, lessons, votes."""
+    """What the reflector found in a run: outcome, errors, lessons, votes."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     run = models.OneToOneField(
@@ -136,21 +136,14 @@ class Reflection(models.Model):
     outcome_source = models.CharField(max_length=16)
     outcome_confidence = models.FloatField()
     outcome_reason = models.CharField(max_length=500, blank=True)
-    error_identification = models.TextField(blank=True)
-    root_cause = models.CharField(max_length=40, blank=True)
-    correct_approach = models.TextField(blank=True)
-    key_insight = models.TextField(blank=True)
-    evidence = models.JSONField(default=list)
+    errors = models.JSONField(default=list)
     insights = models.JSONField(default=list)
     lessons = models.JSONField(default=list)
     votes = models.JSONField(default=list)
     related = models.JSONField(default=list)
+    # The ids of the rules that the memory of the run supports.
+    supported = models.JSONField(default=list)
     abstained = models.CharField(max_length=500, blank=True)
-    # The rules or a language model. If the model failed, `notes` say why.
-    producer = models.CharField(max_length=8, default="rule")
-    producer_name = models.CharField(max_length=100, default="reflector")
-    producer_version = models.CharField(max_length=40, default="1")
-    notes = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = FindingOfRunQuerySet.as_manager()
@@ -344,45 +337,6 @@ class TaskCommand(models.Model):
 
     def __str__(self) -> str:
         return visible_line(f"{self.outcome}: {self.text}")
-
-
-class Observation(models.Model):
-    """An error of a run, or a wish of a person.
-
-    Two errors have the same `signature` if they differ only in numbers, ids, times and
-    folders.
-    """
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
-    run = models.ForeignKey(
-        AceRun, on_delete=models.CASCADE, related_name="observations"
-    )
-    signature = models.CharField(max_length=64)
-    root_cause = models.CharField(max_length=40, blank=True)
-    # The quote: {field, start, end, quote}. `request` is {kind, evidence} if the agent is
-    # asked for a lesson (ace.reflect.lesson_requests). A wish has the words that were
-    # `observed` and the digest of its `session` (ace.reflect.repeated_wishes).
-    seen = models.JSONField()
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    objects = FindingOfRunQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["project", "signature", "run"], name="observation_once_per_run"
-            )
-        ]
-        indexes = [
-            models.Index(
-                fields=["project", "signature", "-id"], name="observation_newest"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.root_cause}: {self.signature}"
 
 
 class ModelReflectionQuerySet(models.QuerySet["ModelReflection"]):

@@ -1,4 +1,4 @@
-"""In a purge, erase the requests, reflections, observations and repairs of tasks."""
+"""In a purge, erase the requests, reflections and repairs of tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ace import run as runs
 from ace.models import (
     AceRun,
     BannerLine,
-    Observation,
     ObservedRepair,
     Reflection,
     TaskCommand,
@@ -54,7 +53,6 @@ OF_PLAYBOOK = columns_redactor(
         ("related_playbook_entries", "updated_bullets", "playbook_delta"), JSON
     )
 )
-PLACEMENT = columns_redactor({"placement": JSON})
 NAME_OF_CODE = "a name of the code"
 
 
@@ -93,36 +91,15 @@ class RunErasure(ErasureHandler):
             Reflection,
             lambda erasure: Reflection.objects.filter(run__in=erasure.ids_of("run")),
             {
+                **dict.fromkeys(("outcome_reason", "abstained"), redact),
                 **dict.fromkeys(
-                    (
-                        "outcome_reason",
-                        "error_identification",
-                        "correct_approach",
-                        "key_insight",
-                        "abstained",
-                    ),
-                    redact,
-                ),
-                **dict.fromkeys(
-                    ("evidence", "insights", "lessons", "votes", "related", "notes"),
+                    ("errors", "insights", "lessons", "votes", "related", "supported"),
                     JSON,
                 ),
             },
         ),
         ErasableColumns(
             AceRun, _rows_of_other_runs(AceRun, "result"), {"result": OF_PLAYBOOK}
-        ),
-        ErasableColumns(
-            Reflection,
-            _rows_of_other_runs(Reflection, "lessons", "run"),
-            {"lessons": lambda lessons: [PLACEMENT(lesson) for lesson in lessons]},
-        ),
-        # An observation cannot become a lesson after its text is erased.
-        ErasableColumns(
-            Observation,
-            lambda erasure: Observation.objects.filter(run__in=erasure.ids_of("run")),
-            deleted=("seen",),
-            derived=("signature", "root_cause"),
         ),
         ErasableColumns(
             ObservedRepair,
@@ -163,10 +140,7 @@ class RunErasure(ErasureHandler):
         },
         TaskFile: {"use": NAME_OF_CODE},
         Reflection: {
-            **dict.fromkeys(("outcome", "outcome_source", "root_cause"), NAME_OF_CODE),
-            **dict.fromkeys(
-                ("producer", "producer_name", "producer_version"), NAME_OF_CODE
-            ),
+            **dict.fromkeys(("outcome", "outcome_source"), NAME_OF_CODE),
         },
     }
 

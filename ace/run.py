@@ -20,12 +20,9 @@ from django.utils import timezone
 
 from access import idempotency
 from access.restored_caller import caller_of
-from ace import episode, executor, feedback_source
-from ace.curate import curator_phase
+from ace import curator, episode, executor, feedback_source, named_rules, reflector
 from ace.episode import EpisodeSource
-from ace.model_calls import model_call
 from ace.models import AceRun
-from ace.reflect import cited_entries, reflector_phase
 from ace.rules import task as tasks
 from ace.rules.outcome import task_outcome
 from audit import trail
@@ -46,15 +43,14 @@ from projects.models import Project
 log = structlog.get_logger(__name__)
 
 KIND = "ace"
-# If a request has not finished its run after this time plus the time limit of the
-# language model, a job takes over the run.
+# If a request has not finished its run after this time, a job takes over the run.
 TAKE_OVER_AFTER = timedelta(seconds=60)
 ATTEMPTS = 8
 
 # Each phase returns its part of the ACEResult and manages its own transactions.
 PHASES: dict[str, Callable[[AceRun, Caller], dict[str, Any]]] = {
-    "reflector": reflector_phase.reflect,
-    "curator": curator_phase.curate,
+    "reflector": reflector.reflect,
+    "curator": curator.curate,
 }
 
 
@@ -131,7 +127,7 @@ def _start(
         draft = episode.shape(draft, task, task_outcome.resolve(task), source)
     notes = (
         *feedback_source.downgrade_notes(stored),
-        *cited_entries.unknown_name_notes(project, stored),
+        *named_rules.unknown_name_notes(project, stored),
     )
     if kinds:
         notes = (secret_policy.describe(kinds), *notes)
@@ -206,11 +202,7 @@ def _enqueue_takeover(run: AceRun, *, wait: bool) -> None:
     Without `wait`, the job starts at once. With `wait`, the job starts only if the
     request has not finished the run in time.
     """
-    until = (
-        timezone.now() + TAKE_OVER_AFTER + model_call.max_wait(run.project)
-        if wait
-        else None
-    )
+    until = timezone.now() + TAKE_OVER_AFTER if wait else None
     queue.enqueue(
         KIND,
         project_id=run.project_id,

@@ -4,15 +4,17 @@ from typing import Any
 
 from rest_framework import serializers
 
-from ace.models import AceRun, Observation, ObservedRepair, Reflection
-from ace.reflect import lesson_requests
-from ace.rules.lesson_gaps import GapKind
+from ace.models import AceRun, ObservedRepair, Reflection
 from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import InProject, NullIsAbsent, PageQuery
 from memories.serializers.fields import ScopeSerializer, VerbatimField
+from playbook.entries import text_limits
+from playbook.lessons.lesson import Kind, Producer
+from playbook.rule_text import applicability
 
 # Limits of a task: docs/limits.md
 MAX_CALLS = 500
+MAX_LESSONS = 20
 MAX_TEXT = 1_000_000  # characters; the whole body may have at most 1 MiB
 MAX_FOLDER = 4_096  # characters of a folder's path
 MAX_RESULT = 100_000  # characters of the result of one failed call
@@ -57,6 +59,36 @@ class ToolUsageSerializer(NullIsAbsent):
         return {**call, "tool_name": names[0]} if names else call
 
 
+class TaughtLessonSerializer(NullIsAbsent):
+    """A lesson in the agent's own words, and the quotes of the task that it rests on."""
+
+    content = serializers.CharField(
+        max_length=text_limits.MAX_CONTENT,
+        help_text="One sentence of at most 40 words that the next agent can follow.",
+    )
+    applies_to = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        max_length=20,
+        required=False,
+        help_text="`always`, `tool:NAME`, `path:GLOB` or `language:NAME`; without it, the "
+        "lesson is about the topic that its words name.",
+    )
+    quotes = serializers.ListField(
+        child=VerbatimField(max_length=text_limits.MAX_QUOTE),
+        min_length=1,
+        max_length=10,
+        help_text="Words of the task, letter by letter: of its goal, result, feedback, calls.",
+    )
+
+    def validate_applies_to(self, value: list[str]) -> list[str]:
+        for each in value:
+            try:
+                applicability.check(each)
+            except ValueError as error:
+                raise serializers.ValidationError(str(error)) from error
+        return value
+
+
 class CompleteTask(InProject, NullIsAbsent):
     """A finished task, and the evidence of its outcome."""
 
@@ -94,6 +126,14 @@ class CompleteTask(InProject, NullIsAbsent):
         required=False,
         help_text="Where the memory of the task is stored: by default in the scope of the "
         "user to whom the key is bound, and otherwise in the workspace.",
+    )
+
+    lessons = TaughtLessonSerializer(  # type: ignore[call-arg]  # the list's
+        many=True,
+        required=False,
+        max_length=MAX_LESSONS,
+        help_text="What you learned, in your own words. A lesson whose quotes the task does "
+        "not have is left out; the others wait for a person, or as the project's policy says.",
     )
 
     def validate_tool_usage(self, value: list[Any]) -> list[Any]:
@@ -208,28 +248,30 @@ class KnownFixOut(serializers.Serializer[Any]):
 class EvidenceOut(serializers.Serializer[Any]):
     """A quote; `field`, `start` and `end` locate it in the run's request."""
 
-    kind = serializers.CharField()
-    code = serializers.CharField(allow_null=True)
-    error_type = serializers.CharField()
-    message = serializers.CharField()
     field = serializers.CharField()
     start = serializers.IntegerField()
     end = serializers.IntegerField()
-    signature = serializers.CharField()
     quote = serializers.CharField()
 
 
 class InsightOut(serializers.Serializer[Any]):
-    insight_type = serializers.CharField()
+    insight_type = serializers.ChoiceField(
+        choices=["pattern", "gotcha", "best_practice", "error", "observation"]
+    )
     content = serializers.CharField()
     confidence = serializers.FloatField()
     evidence = EvidenceOut(many=True)
 
 
 class ErrorOut(serializers.Serializer[Any]):
-    error_type = serializers.CharField()
+    error_type = serializers.CharField(
+        help_text="The exception, the code of a compiler or linter, the kind of the "
+        "complaint, or `reported` if only words tell of it."
+    )
     message = serializers.CharField()
-    root_cause = serializers.CharField()
+    root_cause = serializers.CharField(
+        help_text="The sentence of the feedback or the result that names it, or blank."
+    )
     evidence = EvidenceOut(many=True)
 
 
@@ -249,10 +291,11 @@ class RelatedEntry(serializers.Serializer[Any]):
 
 class LessonOut(serializers.Serializer[Any]):
     content = serializers.CharField()
+    kind = serializers.ChoiceField(choices=[kind.value for kind in Kind])
     category = serializers.CharField()
-    root_cause = serializers.CharField()
+    applies_to = serializers.ListField(child=serializers.CharField())
     confidence = serializers.FloatField()
-    producer = serializers.ChoiceField(choices=["rule", "model"])
+    producer = serializers.ChoiceField(choices=[each.value for each in Producer])
 
 
 class DeltaOperationOut(serializers.Serializer[Any]):
@@ -279,32 +322,6 @@ class UpdatedBullet(serializers.Serializer[Any]):
     harmful = serializers.IntegerField()
 
 
-class ObservedQuote(serializers.Serializer[Any]):
-    """A quote; `field`, `start` and `end` locate it in the run's request."""
-
-    field = serializers.CharField()
-    start = serializers.IntegerField()
-    end = serializers.IntegerField()
-    quote = serializers.CharField()
-
-
-class LessonRequestOut(serializers.Serializer[Any]):
-    """An observation of the task about which the agent is asked for a lesson."""
-
-    observation_id = serializers.UUIDField(
-        help_text="Send it with the lesson to `POST /playbook/deltas`."
-    )
-    kind = serializers.ChoiceField(
-        choices=[kind.value for kind in GapKind],
-        help_text="What happened: a call failed, a failed call was repaired, an error came "
-        "back, or a person corrected the agent.",
-    )
-    evidence = ObservedQuote(
-        many=True, help_text="The quotes that hold every name and value of the lesson."
-    )
-    ask = serializers.CharField(help_text="What the agent is asked, in one sentence.")
-
-
 class AceResult(serializers.Serializer[Any]):
     """The result of a finished task."""
 
@@ -328,10 +345,6 @@ class AceResult(serializers.Serializer[Any]):
     abstained = serializers.CharField(allow_null=True, required=False)
     notes = serializers.ListField(child=serializers.CharField())
     phases = serializers.DictField()
-    reflect = LessonRequestOut(
-        many=True,
-        help_text="At most three observations for which a lesson is wanted and none is known.",
-    )
 
 
 class ReflectionOut(serializers.ModelSerializer[Reflection]):
@@ -342,29 +355,15 @@ class ReflectionOut(serializers.ModelSerializer[Reflection]):
             "outcome_source",
             "outcome_confidence",
             "outcome_reason",
-            "error_identification",
-            "root_cause",
-            "correct_approach",
-            "key_insight",
-            "evidence",
+            "errors",
             "insights",
             "lessons",
             "votes",
             "related",
+            "supported",
             "abstained",
-            "producer",
-            "producer_name",
-            "producer_version",
-            "notes",
             "created_at",
         )
-        read_only_fields = fields
-
-
-class ObservationOut(serializers.ModelSerializer[Observation]):
-    class Meta:
-        model = Observation
-        fields = ("id", "signature", "root_cause", "seen", "created_at")
         read_only_fields = fields
 
 
@@ -391,20 +390,13 @@ class RunOut(serializers.ModelSerializer[AceRun]):
 class RunDetail(RunOut):
     result = serializers.SerializerMethodField()
     reflection = ReflectionOut(read_only=True, allow_null=True)
-    observations = ObservationOut(many=True, read_only=True)
 
     class Meta(RunOut.Meta):
-        fields = (
-            *RunOut.Meta.fields,
-            "request",
-            "result",
-            "reflection",
-            "observations",
-        )
+        fields = (*RunOut.Meta.fields, "request", "result", "reflection")
         read_only_fields = fields
 
     def get_result(self, run: AceRun) -> dict[str, Any]:
-        return lesson_requests.result_of(run)
+        return run.ace_result
 
 
 class RunQuery(InProject, PageQuery):

@@ -14,7 +14,6 @@ from ace import feedback_source
 from ace import run as runs
 from ace import serializers as forms
 from ace.models import AceRun
-from ace.reflect import lesson_requests
 from ace.repairs import fix_example, lookup
 from ace.rules import task as tasks
 from common import errors
@@ -63,10 +62,8 @@ class CompleteTaskView(ProjectView):
         )
         if run.state == AceRun.RunState.RUNNING and not wait:
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
-            return Response(
-                lesson_requests.result_of(run), 202, headers={"Location": location}
-            )
-        return Response(lesson_requests.result_of(run))
+            return Response(run.ace_result, 202, headers={"Location": location})
+        return Response(run.ace_result)
 
 
 class KnownFixView(ProjectView):
@@ -135,7 +132,7 @@ class ResumeRunView(ProjectView):
         run = find_run(run_id, self)
         identity = self.request_identity(run.project_id)
         resumed = runs.resume(run, self.caller, identity=identity)
-        return Response(lesson_requests.result_of(resumed))
+        return Response(resumed.ace_result)
 
 
 def find_run(run_id: uuid.UUID, view: ProjectView) -> AceRun:

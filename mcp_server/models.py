@@ -48,7 +48,6 @@ class Push(models.Model):
         RULE = "rule"
         MEMORY = "memory"
         FIX = "fix"
-        WISH = "wish"
         NOTICE = "notice"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

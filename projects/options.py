@@ -307,13 +307,6 @@ class HookSettings(SettingsSection):
     tool_failed: bool = True
 
 
-class RootCause(SettingsSection):
-    """A project's own root cause: a code, and the words that indicate it."""
-
-    code: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,39}$")]
-    words: Annotated[list[str], Field(min_length=1, max_length=50)]
-
-
 class ProjectOptions(SettingsSection):
     categories: Annotated[
         list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]],
@@ -343,7 +336,10 @@ class ProjectOptions(SettingsSection):
     conversations: ConversationSettings = ConversationSettings()
     agents: AgentSettings = AgentSettings()
     hooks: HookSettings = HookSettings()
-    root_causes: Annotated[list[RootCause], Field(max_length=100)] = []
+    # Phrases that say, in any language, that a sentence holds from now on (docs/ace.md).
+    lasting_phrases: Annotated[
+        list[Annotated[str, Field(min_length=2, max_length=60)]], Field(max_length=100)
+    ] = []
 
     @field_validator("categories")
     @classmethod

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ace import errors as task_errors
 from ace.lessons.record_line import RecordLine, one_line
-from ace.rules import error_lines
-from ace.rules.failures import cures, edits, failed_call
+from ace.repairs import cures, edits, failed_call
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import command_purpose, foreign_output, refusals
 from playbook.lessons.lesson import SourceText, Speaker
@@ -93,7 +93,7 @@ def _write_failure(
     call: ToolCall, cure: ToolCall | None, sources: tuple[SourceText, ...]
 ) -> RecordLine:
     head = f"{_name(call)}: {one_line(_asked(call), MAX_COMMAND)}"
-    words = "\n".join(error_lines.choose_lines(call.result))[:MAX_ERROR]
+    words = "\n".join(task_errors.choose_lines(call.result))[:MAX_ERROR]
     if cure:
         words += f"\nthen worked: {one_line(_asked(cure), MAX_COMMAND)}"
     return RecordLine("FAILED", head, words, sources)

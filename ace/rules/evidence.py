@@ -7,12 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ace.repairs import cures
-from ace.repairs.failed_call import FailureKind
 from ace.rules import error_patterns, error_signature
-from ace.rules.feedback import directives
-from ace.rules.outcome import agent_checks
-from ace.rules.task import Task, ToolCall, canonical_json
+from ace.rules.task import Task, ToolCall
 
 __all__ = ["Evidence", "find"]
 
@@ -48,15 +44,7 @@ class Evidence:
 
 def find(task: Task) -> list[Evidence]:
     """Return at most MAX_EVIDENCE spans: errors, repairs, habits and directives."""
-    found = [
-        *_of_failed_calls(task),
-        *_of_feedback(task),
-        *_of_repairs(task),
-        *_of_loops(task),
-        *_of_no_check(task),
-        *_of_directives(task),
-    ]
-    return list(dict.fromkeys(found))[:MAX_EVIDENCE]
+    return list(dict.fromkeys(_of_failed_calls(task)))[:MAX_EVIDENCE]
 
 
 _RANKS = {
@@ -271,60 +259,3 @@ def _first_words(call: ToolCall) -> list[Evidence]:
             signature,
         )
     ]
-
-
-def _of_feedback(task: Task) -> list[Evidence]:
-    """Return the errors in the feedback. An agent's feedback must have an exception."""
-    if task.feedback_source == "agent" and not error_patterns.EXCEPTION.search(
-        task.feedback[:EDGE]
-    ):
-        return []
-    return scan(task.feedback, "feedback")
-
-
-def _of_repairs(task: Task) -> Iterator[Evidence]:
-    for repair in cures.find(task):
-        if repair.failure.kind is FailureKind.LINT or not repair.has_worked:
-            continue
-        for kind, index in (
-            ("failed_call", repair.failure.call.index),
-            ("fixed_call", repair.fixed_index),
-        ):
-            call = task.calls[index]
-            text = call.arguments_text[:MAX_QUOTE]
-            key = f"{call.tool_name} {repair.cure}"
-            yield make(kind, call.arguments_field, 0, len(text), text, key)
-
-
-def _of_loops(task: Task) -> Iterator[Evidence]:
-    seen: dict[tuple[str, str, str], list[ToolCall]] = defaultdict(list)
-    for call in task.calls:
-        if call.kind != "think":
-            key = (call.tool_name, canonical_json(call.arguments), call.result)
-            seen[key].append(call)
-    for (name, _, _), calls in seen.items():
-        if len(calls) >= LOOP:
-            text = calls[-1].arguments_text
-            end = min(len(text), MAX_QUOTE)
-            yield make("loop", calls[-1].arguments_field, 0, end, text[:end], name)
-
-
-def _of_no_check(task: Task) -> Iterable[Evidence]:
-    call = agent_checks.unchecked_change(task)
-    if call is None:
-        return []
-    end = min(len(call.arguments_text), MAX_QUOTE)
-    text = call.arguments_text[:end]
-    return [make("no_check", call.arguments_field, 0, end, text, call.tool_name)]
-
-
-def _of_directives(task: Task) -> Iterator[Evidence]:
-    for directive in directives.find(task.feedback):
-        yield make(
-            directive.kind,
-            "feedback",
-            directive.start,
-            directive.end,
-            directive.sentence,
-            directive.content,
-        )

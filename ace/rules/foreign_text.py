@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ace.rules import evidence as spans
-from ace.rules.evidence import Evidence
 from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import foreign_output
 from common.text import literals
 from common.text.visible import matching_form
+from playbook.lessons.lesson import Quote
 
 # A quote repeats a foreign text if the text has this share of its groups of three words.
 REPEATED = 0.5
@@ -30,14 +29,14 @@ class TaskOrigins:
     foreign: tuple[tuple[ToolCall, str], ...]
     own: str
 
-    def describe(self, task: Task, content: str, evidence: Sequence[Evidence]) -> str:
+    def describe(self, task: Task, content: str, quotes: Sequence[Quote]) -> str:
         """Return a sentence about the foreign text that a lesson comes from, or nothing."""
         if not self.foreign:
             return ""
         names = [name for name in _literals(content) if name not in self.own]
         call = self._bringer(names) if names else None
         if call is None and not any(_literals(content)):
-            call = self._bringer_of_quotes(task, evidence)
+            call = self._bringer_of_quotes(task, quotes)
         if call is None:
             return ""
         return (
@@ -53,22 +52,22 @@ class TaskOrigins:
         return None
 
     def _bringer_of_quotes(
-        self, task: Task, evidence: Sequence[Evidence]
+        self, task: Task, quotes: Sequence[Quote]
     ) -> ToolCall | None:
         """Return the call behind the quotes, unless one of them is from elsewhere."""
-        calls = [self._bringer_of_quote(task, span) for span in evidence]
+        calls = [self._bringer_of_quote(task, quote) for quote in quotes]
         return calls[0] if calls and all(calls) else None
 
-    def _bringer_of_quote(self, task: Task, span: Evidence) -> ToolCall | None:
+    def _bringer_of_quote(self, task: Task, quote: Quote) -> ToolCall | None:
         """Return the call that a quote is from, also if the agent only repeats it."""
         own_words = {"result"} | (
             {"feedback"} if task.feedback_source == "agent" else set()
         )
-        quote = _fold(spans.quote(task, span))
+        words = _fold(quote.quote)
         for call, text in self.foreign:
-            if span.field == call.result_field:
+            if quote.field == call.result_field:
                 return call
-            if span.field in own_words and _repeats(quote, text):
+            if quote.field in own_words and _repeats(words, text):
                 return call
         return None
 

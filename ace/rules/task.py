@@ -105,6 +105,8 @@ class Task:
     follows_entry: bool = False
     # Whether the goal is a person's own prompt, as a transcript recorded it.
     is_prompt: bool = False
+    # Whether the sender says that a person gave the feedback, whoever counts as its teller.
+    is_told_by_person: bool = False
 
     def call(self, field: str) -> ToolCall | None:
         """Return the call that a field belongs to. Goal, result and feedback belong to no call."""
@@ -140,6 +142,7 @@ def parse(request: Mapping[str, Any]) -> Task:
         feedback_source=_counted_source(request),
         follows_entry=bool(request.get("cited_entry_ids")),
         is_prompt=request.get("is_prompt") is True,
+        is_told_by_person=request.get("feedback_source") == "human",
     )
 
 

@@ -19,8 +19,7 @@ from django.utils import timezone
 
 from access.restored_caller import SenderRightsLost, caller_of, require_rights
 from ace.episode import EpisodeSource
-from ace.lessons import reflections
-from ace.rules.feedback import lasting_requests
+from ace.lessons import reflections, said
 from ace.rules.task import canonical_json
 from agents.learning import episode
 from common import errors
@@ -172,7 +171,7 @@ def _finished_tasks(
     session: Session, transcript: Transcript
 ) -> Iterator[LearnableTask]:
     """Yield the tasks after the last one that was learned from, without one that goes on."""
-    reader = TaskReader(lasting_requests.is_in)
+    reader = TaskReader(lambda prompt: _says_what_lasts(session, prompt))
     last_seq = transcript.learned_seq
     newer = (
         session.messages.light()
@@ -209,7 +208,7 @@ def _learn_task(session: Session, task: TranscriptTask, caller: Caller) -> bool:
     A prompt that only says how to work from now on is reported too.
     """
     request = _request(session, task)
-    if not (request["tool_usage"] or lasting_requests.is_in(request["goal"])):
+    if not (request["tool_usage"] or _says_what_lasts(session, request["goal"])):
         return False
     details = {
         "source": "transcript",
@@ -227,6 +226,11 @@ def _learn_task(session: Session, task: TranscriptTask, caller: Caller) -> bool:
         run_id=_run_id(session, task),
     )
     return True
+
+
+def _says_what_lasts(session: Session, prompt: str) -> bool:
+    project: Project = session.project
+    return said.is_in(prompt, project.options.lasting_phrases)
 
 
 def _run_id(session: Session, task: TranscriptTask) -> uuid.UUID:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ace.rules import error_lines
+from ace import errors
 
 MAX_CALL = 300  # characters; as many as a step of an episode has of its arguments
 
@@ -15,5 +15,5 @@ def describe_state(state: str) -> str:
     a known error stays as it is.
     """
     first, _, rest = state.strip().partition("\n")
-    errors = [error_lines.cut_place(line) for line in error_lines.find_lines(rest)]
-    return "\n".join([first[:MAX_CALL], *errors]) if errors else state.strip()
+    told = [errors.cut_place(line) for line in errors.find_lines(rest)]
+    return "\n".join([first[:MAX_CALL], *told]) if told else state.strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ace.rules.feedback import sentences, verbs
+from common.text import sentences
 from common.text.danger import find_dangers
 from common.text.prompt_injection import find_injections
 from common.text.text_tables import read_lines
@@ -36,7 +36,10 @@ _STARTS = re.compile(
     re.IGNORECASE,
 )
 # These verbs begin an order, whatever follows: nobody begins a report with them.
-_ORDERS = frozenset(read_lines(Path(__file__).parent / "words" / "order_verbs.txt"))
+_WORDS = Path(__file__).parent / "words"
+_ORDERS = frozenset(read_lines(_WORDS / "order_verbs.txt"))
+# The other verbs that begin an instruction. "Have", "see" and "know" begin a report.
+_BASE_VERBS = frozenset(read_lines(_WORDS / "base_verbs.txt"))
 # After a verb that is a noun too, an object shows that it is an order: "list the", "book a".
 _OBJECT = re.compile(
     r"(?:the|a|an|all|every|each|any|your|our|my|their|his|her|it|them|only|both|no|this"
@@ -105,4 +108,4 @@ def _is_order(sentence: str) -> bool:
     verb = first.strip(".,:;!?").casefold()
     if verb in _ORDERS:
         return not _REPORT.match(main)
-    return verbs.is_base(verb) and bool(_OBJECT.match(rest))
+    return verb in _BASE_VERBS and bool(_OBJECT.match(rest))

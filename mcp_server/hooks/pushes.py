@@ -24,7 +24,6 @@ LOST = (
     Push.PushKind.CARD,
     Push.PushKind.RULE,
     Push.PushKind.MEMORY,
-    Push.PushKind.WISH,
 )
 
 

@@ -17,7 +17,6 @@ from inference import tokens
 from mcp_server.hooks import (
     branch_files,
     given_line,
-    known_wishes,
     lesson_lines,
     rule_lines,
 )
@@ -33,7 +32,7 @@ MAX_TOKENS = 1_200  # with the fence
 OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Tokens of a section. What one section leaves, the ones after it may use.
 PINNED_TOKENS = 700
-CARD_TOKENS, RULE_TOKENS, WISH_TOKENS, NOTICE_TOKENS = 300, 500, 150, 80
+CARD_TOKENS, RULE_TOKENS, NOTICE_TOKENS = 300, 500, 80
 
 
 def find(
@@ -67,7 +66,6 @@ def find(
     cards = _leave_out_said(card.without_rules(lines, ids), texts)
     known = [line.text for line in told] + [line.text for line in cards]
     said = [*known, *texts]
-    wishes = known_wishes.find(project, caller, session=event.session, said=said)
     lessons = lesson_lines.find_newest(
         project,
         caller,
@@ -82,7 +80,6 @@ def find(
         notices,
         _card_section(cards),
         *rules,
-        Section("You were asked:", wishes, WISH_TOKENS),
         Section("Newest lessons:", lessons, MAX_TOKENS),
     ]
 

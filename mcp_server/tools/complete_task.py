@@ -10,14 +10,11 @@ from ace import feedback_source
 from ace import run as runs
 from ace import serializers as forms
 from ace.models import AceRun
-from ace.reflect import lesson_requests
 from common.api.serializers import NullIsAbsent, validate
 from common.caller import Role
-from common.text.quote import MAX_READ, json_string
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 
-TO_TOOL = "`text` with this `observation_id` to the tool propose_rule."
 OUTCOMES = ("success", "partial", "failure", "unknown")
 
 
@@ -50,13 +47,13 @@ class CompleteTaskArguments(NullIsAbsent):
         required=False,
         help_text="Calls as {tool_name, arguments, result, status, cwd}.",
     )
+    lessons = forms.TaughtLessonSerializer(  # type: ignore[call-arg]  # the list's
+        many=True,
+        max_length=forms.MAX_LESSONS,
+        required=False,
+        help_text="What you learned, in your own words, each with verbatim quotes of this task.",
+    )
     session_id = serializers.CharField(max_length=255, required=False)
-
-
-class AskedLesson(serializers.Serializer[Any]):
-    observation_id = serializers.CharField()
-    ask = serializers.CharField()
-    quotes = serializers.ListField(child=serializers.CharField())
 
 
 class CompleteTaskAnswer(serializers.Serializer[Any]):
@@ -64,7 +61,6 @@ class CompleteTaskAnswer(serializers.Serializer[Any]):
     memory_id = serializers.CharField(required=False)
     outcome = serializers.CharField(required=False)
     proposals = serializers.IntegerField(help_text="Changes of the playbook.")
-    reflect = AskedLesson(many=True)
     notes = serializers.ListField(child=serializers.CharField())
 
 
@@ -83,18 +79,9 @@ def run(call: McpCall) -> McpAnswer:
 def describe(finished: AceRun) -> dict[str, Any]:
     result = finished.ace_result
     operations = result.get("playbook_delta", {}).get("operations", [])
-    asked = lesson_requests.find_open(finished, TO_TOOL)
     answer: dict[str, Any] = {
         "run_id": result["run_id"],
         "proposals": len(operations),
-        "reflect": [
-            {
-                "observation_id": each["observation_id"],
-                "ask": each["ask"],
-                "quotes": [quote["quote"] for quote in each["evidence"]],
-            }
-            for each in asked
-        ],
         "notes": list(result.get("notes", ())),
     }
     for name in ("memory_id", "outcome"):
@@ -104,15 +91,8 @@ def describe(finished: AceRun) -> dict[str, Any]:
 
 
 def write_text(answer: dict[str, Any]) -> str:
-    lines = [
-        f"Stored as run {answer['run_id']}; changes of the playbook: {answer['proposals']}."
-    ]
-    for each in answer["reflect"]:
-        lines.append(f"{each['ask']} observation_id: {each['observation_id']}")
-        lines += [
-            f"- quoted data: {json_string(quote, MAX_READ)}" for quote in each["quotes"]
-        ]
-    return "\n".join([*lines, *answer["notes"]])
+    first = f"Stored as run {answer['run_id']}; changes of the playbook: {answer['proposals']}."
+    return "\n".join([first, *answer["notes"]])
 
 
 TOOL = ServedTool(

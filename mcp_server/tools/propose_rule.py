@@ -18,7 +18,7 @@ from memories.store import memory_types, write
 from memories.store.drafts import Draft
 from playbook.entries.text_limits import MAX_CONTENT, MAX_QUOTE
 from playbook.models import PlaybookDelta
-from playbook.proposals import observed_lesson, person_edits, submission
+from playbook.proposals import person_edits, submission
 from playbook.proposals.proposed_change import Operation, Producer, Proposal, Quote
 
 
@@ -29,26 +29,11 @@ class ProposeRuleArguments(NullIsAbsent):
     category = serializers.CharField(max_length=64, default="gotchas")
     evidence = serializers.CharField(
         max_length=MAX_QUOTE,
-        required=False,
         help_text="What you saw, verbatim; it has every name and number of the rule.",
     )
     memory_id = serializers.UUIDField(
         required=False, help_text="The memory that `evidence` quotes."
     )
-    observation_id = serializers.UUIDField(
-        required=False, help_text="Of `reflect`; then without `evidence`."
-    )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("evidence" in attrs) == ("observation_id" in attrs):
-            raise serializers.ValidationError(
-                {"evidence": "Send either `evidence` or `observation_id`."}
-            )
-        if "memory_id" in attrs and "evidence" not in attrs:
-            raise serializers.ValidationError(
-                {"memory_id": "It is the memory that `evidence` quotes; send both."}
-            )
-        return attrs
 
 
 class ProposeRuleAnswer(serializers.Serializer[Any]):
@@ -66,21 +51,14 @@ def run(call: McpCall) -> McpAnswer:
         )
         proposal = proposal_of(call)
         prepared = submission.prepare(call.project, [proposal], call.caller)
-        is_observed = proposal.is_of_observation
-        submit = observed_lesson.submit if is_observed else submission.submit
-        answer = call.run_once(lambda: describe(call, submit(prepared)[0]))
+        answer = call.run_once(lambda: describe(call, submission.submit(prepared)[0]))
     lines = [f"The proposal is {answer['status']}: {answer['url']}", answer["reason"]]
     return McpAnswer(answer, "\n".join(filter(None, lines)))
 
 
 def proposal_of(call: McpCall) -> Proposal:
     data, caller = call.arguments, call.caller
-    if "observation_id" in data:
-        fields = observed_lesson.proposal_fields(
-            call.project, data["observation_id"], data["text"], caller
-        )
-    else:
-        fields = quote_fields(evidence_memory(call), data["evidence"])
+    fields = quote_fields(evidence_memory(call), data["evidence"])
     return person_edits.person_proposal(
         Operation.ADD,
         {"content": data["text"], "category": data["category"]},

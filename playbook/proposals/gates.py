@@ -135,9 +135,7 @@ def _evidence_gates(
         yield _as_warning(text_gates.check_quote(quotes))
     if proposal.content and proposal.operation != Operation.VOTE:
         texts = [entry.content for entry in entries]
-        whole = proposal.is_of_observation
-        text = _full_text(proposal) if whole else proposal.content
-        yield text_gates.check_grounding(text, [*quotes, *texts])
+        yield text_gates.check_grounding(proposal.content, [*quotes, *texts])
         yield from _usefulness_gates(proposal)
 
 

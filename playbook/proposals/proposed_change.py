@@ -49,11 +49,8 @@ class Quote:
     quote: str
 
 
-# How the signatures begin of plain statements of fact (`ace.rules.lesson_families`), of
-# requests that a second session repeats (`ace.reflect.repeated_wishes`), and of lessons that
-# an agent writes about an observation (`playbook.proposals.observed_lesson`).
-FACT_SIGNATURE, WISH_SIGNATURE, OBSERVED_SIGNATURE = "fact|", "wish|", "observed|"
-# Of these requests, one that says by itself that it lasts (`ace.reflect.lasting_wishes`).
+# How the signatures begin of what a person says, and of what they say is to last.
+WISH_SIGNATURE = "wish|"
 LASTING_SIGNATURE = f"{WISH_SIGNATURE}lasting|"
 ADVICE_SIGNATURE = "advice|"
 PRINTED_SOURCES = frozenset({"test", "environment"})
@@ -142,27 +139,18 @@ class Proposal:
     def is_mentioned_only(self) -> bool:
         """Whether nobody said it as a rule.
 
-        It is a fact mentioned in passing, a repeated request, or a sentence that a test or the
-        environment printed: whoever can print into a log must not write rules.
+        It is a request, or a sentence that a test or the environment printed: whoever can
+        print into a log must not write rules.
         """
-        is_feedback = any(quote.field == "feedback" for quote in self.evidence)
-        is_fact = self.signature.startswith(FACT_SIGNATURE)
-        is_sentence = is_fact or self.signature.startswith(ADVICE_SIGNATURE)
-        return (
-            self.signature.startswith(WISH_SIGNATURE)
-            or (is_fact and not is_feedback)
-            or (is_sentence and self.feedback_source in PRINTED_SOURCES)
+        is_sentence = self.signature.startswith(ADVICE_SIGNATURE)
+        return self.signature.startswith(WISH_SIGNATURE) or (
+            is_sentence and self.feedback_source in PRINTED_SOURCES
         )
 
     @property
     def is_lasting_wish(self) -> bool:
         """Whether a person said it in a prompt, and that it lasts."""
         return self.signature.startswith(LASTING_SIGNATURE)
-
-    @property
-    def is_of_observation(self) -> bool:
-        """Whether an agent wrote it about an observation of its task."""
-        return self.signature.startswith(OBSERVED_SIGNATURE)
 
     @property
     def payload(self) -> dict[str, Any]:

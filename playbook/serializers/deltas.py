@@ -56,11 +56,6 @@ class CreateDelta(InProject, EntryText, WithReason, WithVersion):
     targets = TargetIn(many=True, required=False, max_length=50)  # type: ignore[call-arg]  # the list's
     evidence = QuoteIn(many=True, required=False, max_length=50)  # type: ignore[call-arg]  # the list's
     memory_id = serializers.UUIDField(required=False)
-    observation_id = serializers.UUIDField(
-        required=False,
-        help_text="An observation of `reflect` in the answer of a finished task. Its quotes "
-        "become the evidence of the text, which may name nothing else.",
-    )
     agent_id = serializers.CharField(max_length=255, required=False, allow_blank=True)
     producer = serializers.ChoiceField(choices=["model", "human"], default="model")
     producer_name = serializers.CharField(
@@ -97,27 +92,7 @@ class CreateDelta(InProject, EntryText, WithReason, WithVersion):
             )
         if attrs["producer"] == "model":
             self._refuse_for_models(attrs)
-        if "observation_id" in attrs:
-            self._refuse_beside_observation(attrs)
         return attrs
-
-    @staticmethod
-    def _refuse_beside_observation(attrs: dict[str, Any]) -> None:
-        """Refuse what a lesson about an observation cannot have.
-
-        It is an addition by an agent, and its evidence is the observation's.
-        """
-        refused = [name for name in ("evidence", "memory_id") if attrs.get(name)]
-        refused += ["operation"] if attrs["operation"] != "add" else []
-        refused += ["producer"] if attrs["producer"] != "model" else []
-        if refused:
-            raise serializers.ValidationError(
-                dict.fromkeys(
-                    refused,
-                    "A lesson about an observation is an addition by an agent, with the "
-                    "evidence of the observation.",
-                )
-            )
 
     @staticmethod
     def _refuse_ignored(attrs: dict[str, Any]) -> None:

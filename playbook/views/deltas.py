@@ -16,7 +16,7 @@ from common.api.serializers import page_of
 from common.caller import Role
 from memories.models import Memory
 from playbook.models import PlaybookEntry
-from playbook.proposals import observed_lesson, person_edits, submission
+from playbook.proposals import person_edits, submission
 from playbook.proposals.proposed_change import Proposal, Quote
 from playbook.reading import delta_list, entry_list
 from playbook.reading.delta_list import DeltaFilters
@@ -64,9 +64,7 @@ class DeltasView(ProjectView):
     def post(self, request: Request) -> Response:
         """Propose a change.
 
-        The status and the gates of the returned delta say what happened and why. With
-        `observation_id`, it is a lesson about that observation; the same text again returns
-        the same delta.
+        The status and the gates of the returned delta say what happened and why.
         """
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
@@ -76,11 +74,10 @@ class DeltasView(ProjectView):
         proposal = self.proposal(project, data)
         prepared = submission.prepare(project, [proposal], self.caller)
 
-        is_observed = proposal.is_of_observation
-        submit = observed_lesson.submit if is_observed else submission.submit
-
         def act() -> tuple[int, dict[str, Any]]:
-            return 201, delta_forms.describe_delta(submit(prepared)[0], self.caller)
+            return 201, delta_forms.describe_delta(
+                submission.submit(prepared)[0], self.caller
+            )
 
         return self.run_once(project.pk, act)
 
@@ -99,14 +96,6 @@ class DeltasView(ProjectView):
                 "sources": person_edits.quotable_texts(memory),
             }
         evidence = tuple(Quote(**quote) for quote in data.get("evidence", ()))
-        fields: dict[str, Any] = {"evidence": evidence}
-        if "observation_id" in data:
-            fields = observed_lesson.proposal_fields(
-                project,
-                data["observation_id"],
-                "\n".join(data.get(name, "") for name in observed_lesson.TEXTS),
-                self.caller,
-            )
         return person_edits.person_proposal(
             data["operation"],
             entry_forms.settings_of(data),
@@ -116,7 +105,7 @@ class DeltasView(ProjectView):
             expected_version=data.get("expected_version"),
             targets=tuple(self.target(project, t) for t in data.get("targets", ())),
             agent_id=self.caller.agent_id_for(data.get("agent_id", "")),
-            **fields,
+            evidence=evidence,
             **by_model,
         )
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from ace import reflector
 from ace import run as runs
-from ace.models import AceRun, Observation
-from ace.reflect import reflector_phase
+from ace.models import AceRun
 from common.caller import Role
 from jobs.models import Job
 from memories.models import Memory
@@ -33,18 +33,6 @@ TASK = {
             "arguments": {"path": "report.csv", "bucket": f"{WORD}-reports"},
             "result": "uploaded",
         },
-    ],
-}
-FAILED = {
-    "goal": "Book a seat to Porto",
-    "result": "I could not book the seat.",
-    "outcome": "failure",
-    "tool_usage": [
-        {
-            "tool_name": "book_seat",
-            "arguments": {"flight": "HAT7", "amount": 300},
-            "result": "Error: payment amount must match, it does not add up, total price is 310",
-        }
     ],
 }
 
@@ -152,7 +140,7 @@ class TestScope:
 
         monkeypatch.setitem(runs.PHASES, "reflector", fail)
         run = complete(alice)["run_id"]
-        monkeypatch.setitem(runs.PHASES, "reflector", reflector_phase.reflect)
+        monkeypatch.setitem(runs.PHASES, "reflector", reflector.reflect)
 
         assert bob.post(f"{API}/ace/runs/{run}/resume").status_code == 404
         answer = alice.post(f"{API}/ace/runs/{run}/resume").json()
@@ -187,19 +175,6 @@ class TestOthers:
         assert delta.status == "pending"
         assert bob.get(f"{API}/playbook/deltas/{delta.pk}").status_code == 404
         assert WORD not in everything(bob, project)
-
-    def test_bob_cannot_write_a_lesson_about_it(self, alice, bob, complete, project):
-        [asked] = complete(alice, FAILED)["reflect"]
-        lesson = {
-            "project_id": str(project.pk),
-            "operation": "add",
-            "category": "gotchas",
-            "content": "Make sure that the amount of `book_seat` adds up.",
-            "observation_id": asked["observation_id"],
-        }
-
-        assert bob.post(f"{API}/playbook/deltas", lesson).status_code == 404
-        assert alice.post(f"{API}/playbook/deltas", lesson).status_code == 201
 
     def test_alice_and_the_owner_see_both(self, run, alice, alice_api, project):
         for api in (alice, alice_api):
@@ -243,23 +218,3 @@ class TestLearning:
 
         assert waiting.count() == 1
         assert first["playbook_delta"] != second["playbook_delta"]
-
-    def test_an_error_of_another_user_is_no_earlier_run(self, alice, bob, complete):
-        complete(alice, FAILED)
-        [asked] = complete(bob, FAILED)["reflect"]
-
-        assert Observation.objects.values("signature").distinct().count() == 1
-        assert asked["kind"] == "failed_call"
-
-    @pytest.mark.parametrize("scope", [{"kind": "user"}, {"kind": "workspace"}])
-    def test_a_shared_error_is_one_for_everybody(self, alice, bob, complete, scope):
-        complete(alice, FAILED, scope={"kind": "workspace"})
-        [asked] = complete(bob, FAILED, scope=scope)["reflect"]
-
-        assert asked["kind"] == "repeated_error"
-
-    def test_a_shared_run_does_not_name_a_private_one(self, alice, bob, complete):
-        complete(alice, FAILED)
-        [asked] = complete(bob, FAILED, scope={"kind": "workspace"})["reflect"]
-
-        assert asked["kind"] == "failed_call"

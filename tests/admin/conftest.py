@@ -452,16 +452,12 @@ def world(project, a_memory, an_entry):
             outcome_source="wording",
             outcome_confidence=0.5,
             outcome_reason=cut(500),
-            root_cause=cut(40),
-            evidence=[quote],
+            errors=[{"error_type": HOSTILE, "message": HOSTILE, "evidence": [quote]}],
             lessons=[TREE],
             insights=[TREE],
             votes=[TREE],
             related=[TREE],
             abstained=cut(500),
-            **dict.fromkeys(
-                ("error_identification", "correct_approach", "key_insight"), HOSTILE
-            ),
         ),
         ModelCall.objects.create(
             project_id=project.pk,

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from ace import run as ace_runs
-from ace.reflect import episode_lessons
+from ace.lessons import episode_lessons
 from agents.learning import (
     conversation_episode,
     conversation_job,
@@ -102,7 +102,6 @@ class TestAKilledWorker:
         for _ in range(2):
             model.script_json(said(), facts(VEGAN, LISBON))
         model.respond = lambda body: fail(500)
-        # The reflector and the curator get no answer; the rules go on alone.
         with monkeypatch.context() as patch:
             die_at(patch, module, name, calls)
             run_and_kill(job)
@@ -118,17 +117,6 @@ class TestAKilledWorker:
         assert run.learned["error"] is None
 
 
-NOTHING_LEARNED = {
-    "reasoning": "",
-    "error_identification": "",
-    "root_cause": "UNKNOWN",
-    "correct_approach": "",
-    "key_insight": "",
-    "lessons": [],
-    "entries": [],
-}
-
-
 def refill(model):
     """Answer each question with what fits its schema, however many were asked before."""
     model.json_replies.clear()
@@ -140,8 +128,6 @@ def refill(model):
             return say_json(said())
         if "'facts'" in names:
             return say_json(facts(VEGAN, LISBON))
-        if "'lessons'" in names:
-            return say_json(NOTHING_LEARNED)
         return real(body)
 
     model.reply_to = reply

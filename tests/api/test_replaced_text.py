@@ -137,16 +137,14 @@ def test_an_entry_and_a_delta_are_stored_with_a_note(api, named):
 def test_settings_and_a_digest_configuration_are_stored_with_a_note(
     api, named, project
 ):
-    causes = [{"code": "CRANE_STUCK", "words": [BAD]}]
-    answer = send(
-        api, f"projects/{project.pk}/settings", {"root_causes": causes}, "PATCH"
-    )
+    phrases = {"lasting_phrases": [BAD]}
+    answer = send(api, f"projects/{project.pk}/settings", phrases, "PATCH")
     config = {"structured": {"tags": [BAD]}}
     put = send(api, "context/digest-config", named | {"config": config}, "PUT")
 
     assert notes_of(answer) and notes_of(put)
     project.refresh_from_db()
-    assert project.settings["root_causes"][0]["words"] == [GOOD]
+    assert project.settings["lasting_phrases"] == [GOOD]
     assert put.json()["config"]["structured"]["tags"] == [GOOD]
 
 

@@ -186,7 +186,7 @@ class TestAnswer:
             ("context/digest", {"overrides": {"keyword": {"limits": 3}}}, "keyword.limits", "keyword.limit"),
             ("context/digest", {"scopes": [{"kind": "org", "org": "o"}]}, "scopes.0.org", "scopes.0.org_id"),
             ("projects", {"settings": {"dedup": {"treshold": 0.9}}}, "settings.dedup.treshold", "settings.dedup.threshold"),
-            ("projects", {"settings": {"root_causes": [{"code": "A_B", "word": ["x"]}]}}, "settings.root_causes.0.word", "settings.root_causes.0.words"),
+            ("complete-task", {"lessons": [{"content": "a", "quote": ["x"]}]}, "lessons.0.quote", "lessons.0.quotes"),
             ("playbook/deltas", {"targets": [{"id": "0192c7a4-0000-7000-8000-000000000000", "vers": 1}]}, "targets.0.vers", "targets.0.version"),
             ("playbook/deltas", {"evidence": [{"quotes": "x"}]}, "evidence.0.quotes", "evidence.0.quote"),
             ("files/sync", {"files": [{"path": "a", "hash": "b", "size": 1}]}, "files.0.size", None),

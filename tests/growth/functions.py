@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ace.rules import classify, evidence, lessons, task, task_tags, unresolved_errors
+from ace.lessons import from_rules, told_errors
+from ace.rules import classify, task, task_tags
 from ace.rules.files import file_links, file_paths
 from ace.rules.outcome import task_outcome
 from agents.models import AgentTool
@@ -115,9 +116,9 @@ def reflect(text: str) -> None:
             ],
         }
     )
-    spans = evidence.find(given)
-    drawn = lessons.draw(given, task_outcome.resolve(given), spans)
-    unresolved_errors.find(given, spans, drawn.lessons)
+    outcome = task_outcome.resolve(given)
+    from_rules.teach(given, outcome)
+    told_errors.find(given, outcome)
     classify.memory_type(given, "success")
     task_tags.find(given, file_links.find(given), ["a b", "word"])
 

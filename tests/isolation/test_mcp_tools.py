@@ -80,7 +80,6 @@ CALLS = (
         "propose_rule",
         lambda w: {"text": "Go.", "evidence": "harbour", "memory_id": w.memory},
     ),
-    Call("propose_rule", lambda w: {"text": "Go.", "observation_id": w.run}),
     Call("hook", lambda w: event("SessionStart", source="startup")),
     Call(
         "hook",

@@ -156,14 +156,22 @@ class TestCompleteTask:
         assert (told["run_id"], told["memory_id"]) == (str(run.pk), str(run.memory_id))
         assert told["outcome"] == "success"
 
-    def test_it_counts_the_proposals_and_asks_for_lessons_by_tool(self, bob_mcp):
+    def test_it_takes_lessons_in_the_agents_own_words(self, bob_mcp):
+        lesson = {
+            "content": "The slug of a bucket has dashes in the place of spaces.",
+            "applies_to": ["tool:upload"],
+            "quotes": ["use slugs"],
+        }
         told = bob_mcp.call(
-            "complete_task", goal="Upload the report", tool_usage=REPAIRED
+            "complete_task",
+            goal="Upload the report",
+            result="A bucket has a name without spaces: use slugs.",
+            lessons=[lesson],
         )
 
-        asked = told["reflect"]
-        assert told["proposals"] + len(asked) > 0
-        assert all("the tool propose_rule" in each["ask"] for each in asked)
+        delta = PlaybookDelta.objects.get()
+        assert (told["proposals"], delta.content) == (1, lesson["content"])
+        assert delta.status == "pending"
 
     def test_a_cited_rule_is_credited(self, bob_mcp, rule):
         told = bob_mcp.call(
@@ -254,30 +262,10 @@ class TestProposeRule:
         assert told["status"] == "rejected"
         assert told["reason"]
 
-    def test_it_answers_an_observation_of_a_finished_task(self, bob_mcp):
-        failed = {
-            "tool_name": "Bash",
-            "arguments": {"command": "make tide"},
-            "result": "make: *** No rule to make target 'tide'.  Stop.",
-            "status": "error",
-        }
-        done = bob_mcp.call(
-            "complete_task", goal="Build", outcome="failure", tool_usage=[failed]
-        )
-        asked = done["reflect"][0]["observation_id"]
-        told = bob_mcp.call(
-            "propose_rule",
-            text="There is no target `tide` to make; look for the targets first.",
-            observation_id=asked,
-        )
-
-        delta = PlaybookDelta.objects.get(pk=told["delta_id"])
-        assert str(delta.run_id) == done["run_id"]
-
-    def test_a_rule_needs_evidence_or_an_observation(self, bob_mcp):
+    def test_a_rule_needs_evidence(self, bob_mcp):
         text = bob_mcp.refusal("propose_rule", text=RULE)
 
-        assert "Send either `evidence` or `observation_id`." in text
+        assert "evidence" in text
 
     def test_an_unknown_category_is_refused_with_the_known_ones(self, bob_mcp):
         text = bob_mcp.refusal(

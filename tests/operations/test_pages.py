@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.conf import settings
 
-from ace.rules import causes
 from jobs import runner
 from playbook.history import operations
 from playbook.models import PlaybookDelta
@@ -49,11 +48,6 @@ class TestSettings:
 
 
 class TestAce:
-    def test_each_root_cause_is_listed(self, page):
-        text = page("ace.md")
-
-        assert not [row.code for row in causes.ROWS if f"`{row.code}`" not in text]
-
     def test_the_numbers_of_the_gates_are_those_of_the_page(self, page):
         text = page("ace.md")
 

@@ -1,4 +1,4 @@
-"""What a hook gives: fenced lines of rules and wishes, and a strict reader of them."""
+"""What a hook gives: fenced lines of rules and of what people told, and a strict reader."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from hypothesis import strategies as st
 from common.text.memory_fence import CLOSE, OPEN, fence
 from common.text.quote import json_string, safe_line
 from context import memory_lines
-from mcp_server.hooks import known_wishes, lesson_lines, rule_lines
+from mcp_server.hooks import lesson_lines, rule_lines
 from tests.renderers.context_lines import lines_of
 from tests.renderers.foreign_text import FILLED
 from tests.renderers.line_reader import LineReader
 from tests.renderers.renderer import Renderer
 
 LABEL, DAY = "patterns-00001", date(2026, 11, 2)
-Row = tuple[str, str, str]
+Row = tuple[str, str]
 
 
 def write(rows: list[Row]) -> str:
     lines = []
-    for rule, wish, told in rows:
+    for rule, told in rows:
         memory = SimpleNamespace(key="", content=told, created_at=DAY)
         lines.append(rule_lines.write_text(LABEL, rule, ""))
-        lines.append(known_wishes.write_text(wish, [DAY]))
         lines.append(lesson_lines.write_pinned(memory))
     return f"{fence(chr(10).join(lines))}\n"
 
@@ -34,11 +33,8 @@ def write(rows: list[Row]) -> str:
 def read(text: str) -> list[Row]:
     first, *lines, last = lines_of(text)
     assert (first, last) == (OPEN, CLOSE)
-    parts = zip(lines[::3], lines[1::3], lines[2::3], strict=True)
-    return [
-        (read_rule(rule), read_wish(wish), read_told(told))
-        for rule, wish, told in parts
-    ]
+    parts = zip(lines[::2], lines[1::2], strict=True)
+    return [(read_rule(rule), read_told(told)) for rule, told in parts]
 
 
 def read_rule(line: str) -> str:
@@ -47,15 +43,6 @@ def read_rule(line: str) -> str:
     content = reader.string()
     reader.end()
     return content
-
-
-def read_wish(line: str) -> str:
-    reader = LineReader(line)
-    reader.skip(f"- asked on {DAY}: ")
-    quote = reader.string()
-    reader.skip("; waits in the inbox")
-    reader.end()
-    return quote
 
 
 def read_told(line: str) -> str:
@@ -71,10 +58,9 @@ def expect(rows: list[Row]) -> list[Row]:
     return [
         (
             safe_line(rule, rule_lines.MAX_RULE),
-            safe_line(wish, known_wishes.MAX_QUOTE),
             json.loads(json_string(told, memory_lines.MAX_LESSON)),
         )
-        for rule, wish, told in rows
+        for rule, told in rows
     ]
 
 
@@ -83,10 +69,9 @@ RENDERERS = (
         "hook",
         (
             "mcp_server.hooks.rule_lines",
-            "mcp_server.hooks.known_wishes",
             "mcp_server.hooks.lesson_lines",
         ),
-        st.lists(st.tuples(FILLED, FILLED, FILLED), min_size=1, max_size=3),
+        st.lists(st.tuples(FILLED, FILLED), min_size=1, max_size=3),
         write,
         read,
         expect,

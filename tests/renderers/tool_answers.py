@@ -1,17 +1,15 @@
-"""What the tools of MCP answer: JSON, and the quotes of a finished task."""
+"""What the tools of MCP answer: JSON."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from hypothesis import strategies as st
 
-from common.text.quote import MAX_READ, safe_line
-from mcp_server.tools import complete_task, fetch, search
+from common.text.quote import safe_line
+from mcp_server.tools import fetch, search
 from memories.models import Memory
-from tests.renderers.foreign_text import FILLED, FOREIGN, LONG
-from tests.renderers.line_reader import LineReader
+from tests.renderers.foreign_text import FOREIGN, LONG
 from tests.renderers.renderer import Renderer
 
 MEMORIES = st.builds(
@@ -37,24 +35,6 @@ def document(text: str) -> str:
     return search.compact_json(fetch.document("1", "", text, "", {}))
 
 
-def asked(quotes: list[str]) -> str:
-    reflect = [{"ask": "Say why.", "observation_id": "1", "quotes": quotes}]
-    answer: dict[str, Any] = {"run_id": "1", "proposals": 0, "notes": []}
-    return complete_task.write_text(answer | {"reflect": reflect})
-
-
-def quotes_of(text: str) -> list[str]:
-    _, ask, *lines = text.splitlines()
-    assert ask == "Say why. observation_id: 1"
-    found = []
-    for line in lines:
-        reader = LineReader(line)
-        reader.skip("- quoted data: ")
-        found.append(reader.string())
-        reader.end()
-    return found
-
-
 RENDERERS = (
     Renderer(
         "titles of MCP",
@@ -71,13 +51,5 @@ RENDERERS = (
         document,
         lambda text: json.loads(text)["text"],
         fetch.shown_text,
-    ),
-    Renderer(
-        "lesson that MCP asks for",
-        ("mcp_server.tools.complete_task",),
-        st.lists(FILLED, max_size=3),
-        asked,
-        quotes_of,
-        lambda quotes: [safe_line(quote, MAX_READ) for quote in quotes],
     ),
 )

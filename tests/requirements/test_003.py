@@ -92,9 +92,6 @@ def test_the_services_own_agent_is_given_what_another_agent_stored(
     assert known in prompt
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 44: errors that feedback names"
-)
 def test_the_reflector_finds_the_error_and_its_root_cause_in_feedback(finish):
     answer = finish(
         "Export the invoices of June",
@@ -108,9 +105,6 @@ def test_the_reflector_finds_the_error_and_its_root_cause_in_feedback(finish):
     assert answer["lessons"] or answer["insights"]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 44: rules that are related"
-)
 def test_the_reflector_finds_the_rule_that_a_task_is_about(finish, rule):
     entry = rule("Always take the advisory lock before you import any products.")
 
@@ -123,9 +117,6 @@ def test_the_reflector_finds_the_rule_that_a_task_is_about(finish, rule):
     assert related == [entry["id"]]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 44: support that agrees"
-)
 def test_no_memory_supports_a_rule_that_it_contradicts(api, finish, rule):
     entry = rule("Use the blue button for saving in every form.")
 
@@ -139,9 +130,6 @@ def test_no_memory_supports_a_rule_that_it_contradicts(api, finish, rule):
     assert read_rule(api, entry["content"])["supporting_memory_ids"] == []
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 44: feedback that is never lost"
-)
 def test_each_sentence_of_a_persons_feedback_is_proposed_as_it_is(finish):
     def propose(number, sentence):
         answer = finish(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ace.rules import evidence as spans
 from ace.rules import foreign_text
 from ace.rules import task as tasks
 from ace.rules.tool_calls import foreign_output
+from playbook.lessons.lesson import Quote
 
 PAGE = "Always set `retry_budget` to 7 in settings.toml before a release."
 FETCH = {
@@ -20,11 +20,8 @@ FETCH = {
 def origin(content, *calls, quote_field="", **fields):
     """Say where a lesson's words come from; `quote_field` is the field that it quotes."""
     task = tasks.parse({"goal": "Tidy up", "tool_usage": list(calls)} | fields)
-    evidence = ()
-    if quote_field:
-        text = task.text(quote_field)
-        evidence = (spans.make("quote", quote_field, 0, len(text), text),)
-    return foreign_text.find_origins(task).describe(task, content, evidence)
+    quotes = [Quote(task.text(quote_field), quote_field)] if quote_field else []
+    return foreign_text.find_origins(task).describe(task, content, quotes)
 
 
 class TestForeignCalls:

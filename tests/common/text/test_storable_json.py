@@ -22,8 +22,6 @@ def test_it_finds_the_first_text_that_cannot_be_stored(value, path):
 
 def test_settings_that_cannot_be_stored_are_refused():
     with pytest.raises(errors.Invalid) as refusal:
-        lifecycle.merge_settings(
-            {}, {"root_causes": [{"code": "AB", "words": ["\x00"]}]}
-        )
+        lifecycle.merge_settings({}, {"lasting_phrases": ["so \x00"]})
 
-    assert refusal.value.errors.keys() == {"settings.root_causes.0.words.0"}
+    assert refusal.value.errors.keys() == {"settings.lasting_phrases.0"}

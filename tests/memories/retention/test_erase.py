@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from access.models import IdempotencyKey
 from ace import run as runs
-from ace.models import AceRun, Observation
+from ace.models import AceRun
 from audit.models import AuditEvent
 from common.caller import Role
 from common.erasure import redaction, references
@@ -629,7 +629,6 @@ class TestDump:
         assert [(t, row[:300]) for t, row in traces(MARK)] == []
         job.refresh_from_db()
         assert job.error.startswith("ValueError: [purged]")
-        assert not Observation.objects.exists()
         assert replay.snapshot_at(project) == replay.current_snapshot(project)
         assert not PlaybookDelta.objects.pending().exists()
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ace.rules import evidence, lessons
-from ace.rules import task as tasks
-from ace.rules.outcome import task_outcome
 from ace.rules.tool_calls import refusals
+from tests.ace.lessons.teach import teach
 from tests.ace.repairs.calls import bash, tool
 
 REFUSAL = "[Operation Cancelled] Reason: User did not allow tool call"
 
 
 def contents(*calls):
-    task = tasks.parse({"outcome": "success", "tool_usage": list(calls)})
-    found = lessons.draw(task, task_outcome.resolve(task), evidence.find(task))
-    return [lesson.content for lesson in found.lessons]
+    found = teach(outcome="success", tool_usage=list(calls))
+    return [lesson.content for lesson in found]
 
 
 @pytest.mark.parametrize(
