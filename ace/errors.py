@@ -32,6 +32,11 @@ class FoundError:
     end: int
 
     @property
+    def is_complaint(self) -> bool:
+        """Whether it has no form of a machine, but words that a person may write too."""
+        return self.type in _KINDS.groupindex or bool(_HTTP.fullmatch(self.type))
+
+    @property
     def key(self) -> str:
         """What equal errors of other runs share, whatever they name."""
         return f"{self.type}|{mask(_QUOTED.sub(_MARK, self.message)).lower()}"

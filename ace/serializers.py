@@ -60,24 +60,23 @@ class ToolUsageSerializer(NullIsAbsent):
 
 
 class TaughtLessonSerializer(NullIsAbsent):
-    """A lesson in the agent's own words, and the quotes of the task that it rests on."""
+    """A lesson in the agent's own words."""
 
     content = serializers.CharField(
         max_length=text_limits.MAX_CONTENT,
-        help_text="One sentence of at most 40 words that the next agent can follow.",
+        help_text="One sentence of at most 40 words.",
     )
     applies_to = serializers.ListField(
         child=serializers.CharField(max_length=200),
         max_length=20,
         required=False,
-        help_text="`always`, `tool:NAME`, `path:GLOB` or `language:NAME`; without it, the "
-        "lesson is about the topic that its words name.",
+        help_text="`always`, `tool:NAME`, `path:GLOB`, `language:NAME`.",
     )
     quotes = serializers.ListField(
         child=VerbatimField(max_length=text_limits.MAX_QUOTE),
         min_length=1,
         max_length=10,
-        help_text="Words of the task, letter by letter: of its goal, result, feedback, calls.",
+        help_text="Words of the task, letter by letter.",
     )
 
     def validate_applies_to(self, value: list[str]) -> list[str]:

@@ -32,8 +32,9 @@ _USER_SAID = re.compile(r"\bthe user said:\s{0,4}(?P<words>\S[^\0]{0,3000})")
 _WORD = re.compile(r"\w[\w'\u2019]{0,40}|[^\w\s.,;:!?()\"'-]")
 _TABLE = phrases.read("lasting")
 _LEAD = rf"(?:(?:{phrases.compile_any(_TABLE['lead']).pattern})[,:]?\s{{1,3}}){{0,4}}"
+# At the beginning of the sentence, or of a clause: "If it fails, always ask."
 _OPENS = re.compile(
-    rf"\W{{0,3}}{_LEAD}(?:{phrases.compile_any(_TABLE['opens']).pattern})",
+    rf"(?:^\W{{0,3}}|[,:;\u2013\u2014-]\s{{1,3}}){_LEAD}(?:{phrases.compile_any(_TABLE['opens']).pattern})",
     re.IGNORECASE,
 )
 _EXCEPT = phrases.compile_any(_TABLE["not"])
@@ -98,7 +99,7 @@ def _lasts(sentence: str, own: tuple[str, ...]) -> bool:
         return False
     if _EXCEPT.match(text):
         return False
-    return bool(_OPENS.match(text) or _anywhere(own).search(text))
+    return bool(_OPENS.search(text) or _anywhere(own).search(text))
 
 
 @lru_cache(maxsize=64)

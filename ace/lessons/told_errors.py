@@ -20,7 +20,7 @@ MAX_ERRORS = 20  # of one task
 MAX_OF_CALL = 5  # different ones of one call
 MAX_SENTENCE = 600  # characters
 MAX_TEXT = 20_000  # characters of a feedback or result that are read
-REPORTED = "reported"  # the type of an error that only words tell
+REPORTED = "reported"  # the type of an error of no known form
 
 _TABLE = phrases.read("reports")
 _ERROR, _CAUSE, _ADVICE = (
@@ -59,9 +59,10 @@ def find(task: Task, outcome: TaskOutcome) -> list[TaskError]:
             found.setdefault(error.key, (error.type, error.message, quote))
     # What a result tells of a success was mended, unless it says why it failed.
     is_open = outcome.value != "success"
-    for quote in filter(lambda each: _ERROR.search(each.quote), told):
-        if is_open or quote.field == "feedback" or quote in causes:
-            found.setdefault(quote.quote, (REPORTED, quote.quote, quote))
+    for quote in told:
+        kind = _type_of(quote.quote)
+        if kind and (is_open or quote.field == "feedback" or quote in causes):
+            found.setdefault(quote.quote, (kind, quote.quote, quote))
     return [
         _error(kind, message, quote, _cause_of(quote, causes, is_only=len(found) == 1))
         for kind, message, quote in list(found.values())[:MAX_ERRORS]
@@ -86,6 +87,14 @@ def _told(task: Task) -> Iterator[Quote]:
         for start, end in sentences.split(text):
             if end - start <= MAX_SENTENCE:
                 yield Quote(text[start:end], field, start, end)
+
+
+def _type_of(sentence: str) -> str:
+    """Return the type of the error that a sentence tells, or "" if it tells none."""
+    found = errors.find(sentence)
+    if _ERROR.search(sentence) or any(not each.is_complaint for each in found):
+        return found[0].type if found else REPORTED
+    return ""
 
 
 def _cause_of(error: Quote, causes: Sequence[Quote], *, is_only: bool) -> Quote | None:

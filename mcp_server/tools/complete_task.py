@@ -51,7 +51,7 @@ class CompleteTaskArguments(NullIsAbsent):
         many=True,
         max_length=forms.MAX_LESSONS,
         required=False,
-        help_text="What you learned, in your own words, each with verbatim quotes of this task.",
+        help_text="What you learned, with quotes of this task.",
     )
     session_id = serializers.CharField(max_length=255, required=False)
 

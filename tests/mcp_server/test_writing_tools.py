@@ -158,7 +158,7 @@ class TestCompleteTask:
 
     def test_it_takes_lessons_in_the_agents_own_words(self, bob_mcp):
         lesson = {
-            "content": "The slug of a bucket has dashes in the place of spaces.",
+            "content": "Use slugs in the place of names with spaces for a bucket.",
             "applies_to": ["tool:upload"],
             "quotes": ["use slugs"],
         }

@@ -25,6 +25,8 @@ class TestWhatLasts:
             "Please never push to the release branch.",
             "And you should always ask before you delete a table.",
             "Whenever you touch the parser, add a fuzz case.",
+            "If the import fails, always keep the file.",
+            "Harbour: never deploy on a Friday.",
             "We never log the body of a request.",
             "Write the titles of pull requests in English from now on.",
             "In future, name the ticket in the commit.",

@@ -61,7 +61,7 @@ class TestWords:
 
         assert found == [
             (
-                "reported",
+                "timeout",
                 "The export timed out because the query has no index on "
                 "invoices.customer_id.",
                 "Root cause: missing index.",
