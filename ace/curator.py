@@ -56,7 +56,7 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     )
     return {
         "playbook_delta": {
-            "operations": [_operation(delta) for delta in result.deltas],
+            "operations": [describe_change(delta) for delta in result.deltas],
             "summary": summary(result.deltas, result.changes),
         },
         "updated_bullets": [_bullet(entry) for entry in result.updated_entries],
@@ -119,7 +119,8 @@ def _locate(quote: LessonQuote, occasion: Occasion) -> Quote | None:
     return None
 
 
-def _operation(delta: PlaybookDelta) -> dict[str, Any]:
+def describe_change(delta: PlaybookDelta) -> dict[str, Any]:
+    """Return a proposal as an ACEResult shows it."""
     return {
         "delta_id": str(delta.pk),
         "operation": delta.operation,

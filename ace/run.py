@@ -22,6 +22,7 @@ from access import idempotency
 from access.restored_caller import caller_of
 from ace import curator, episode, executor, feedback_source, named_rules, reflector
 from ace.episode import EpisodeSource
+from ace.lessons import completed_run, reflections
 from ace.models import AceRun
 from ace.rules import task as tasks
 from ace.rules.outcome import task_outcome
@@ -254,7 +255,7 @@ def advance(run: AceRun, caller: Caller) -> AceRun:
             _record_phase(run, name, _failed_phase(f"{type(error).__name__}: {error}"))
             return run
         _record_phase(run, name, _done_phase(started), part)
-    _finish(run)
+    _finish(run, caller)
     return run
 
 
@@ -281,10 +282,14 @@ def _failed_phase(reason: str) -> dict[str, Any]:
 
 
 @write
-def _finish(run: AceRun) -> None:
+def _finish(run: AceRun, caller: Caller) -> None:
     run.state = AceRun.RunState.DONE
     run.finished_at = timezone.now()
-    run.save(update_fields=["state", "finished_at"])
+    # A task of a transcript is read with its session.
+    if not run.task.is_prompt:
+        due = reflections.ask_for_run(run, caller)
+        run.result = {**run.result, "reflection": completed_run.mark_due(due)}
+    run.save(update_fields=["state", "finished_at", "result"])
     # The waiting job would take over this run, but the run is finished.
     _jobs([run.pk]).filter(state=Job.State.WAITING).update(
         state=Job.State.DONE, finished_at=run.finished_at, result={"by": "request"}

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from ace.models import AceRun, ObservedRepair, Reflection
+from ace.models import AceRun, ModelReflection, ObservedRepair, Reflection
 from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import InProject, NullIsAbsent, PageQuery
 from memories.serializers.fields import ScopeSerializer, VerbatimField
@@ -321,6 +321,15 @@ class UpdatedBullet(serializers.Serializer[Any]):
     harmful = serializers.IntegerField()
 
 
+class ReflectionState(serializers.Serializer[Any]):
+    """Whether a language model has read the task, which completes the result."""
+
+    id = serializers.UUIDField()
+    state = serializers.ChoiceField(
+        choices=ModelReflection.ReflectionState.values, help_text="`waiting` or `done`."
+    )
+
+
 class AceResult(serializers.Serializer[Any]):
     """The result of a finished task."""
 
@@ -342,6 +351,7 @@ class AceResult(serializers.Serializer[Any]):
     change_id = serializers.UUIDField(allow_null=True)
     lessons = LessonOut(many=True, required=False)
     abstained = serializers.CharField(allow_null=True, required=False)
+    reflection = ReflectionState(required=False)
     notes = serializers.ListField(child=serializers.CharField())
     phases = serializers.DictField()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from access.project_view import ProjectView
 from ace import feedback_source
 from ace import run as runs
 from ace import serializers as forms
+from ace.lessons import reflections
 from ace.models import AceRun
 from ace.repairs import fix_example, lookup
 from ace.rules import task as tasks
@@ -23,6 +25,7 @@ from common.caller import Role
 from memories import scopes
 
 MAX_BODY = 1024 * 1024  # bytes of one finished task
+_WAIT = re.compile(r"\bwait=(\d{1,4})\b")  # of the header Prefer, in seconds
 
 
 class CompleteTaskView(ProjectView):
@@ -37,7 +40,8 @@ class CompleteTaskView(ProjectView):
                 "Prefer",
                 str,
                 OpenApiParameter.HEADER,
-                description="`respond-async`: answer 202 once the memory is stored.",
+                description="`respond-async`: answer 202 once the memory is stored. "
+                "`wait=30`: wait so many seconds for a language model's reflection.",
             )
         ],
     )
@@ -50,7 +54,8 @@ class CompleteTaskView(ProjectView):
         data = self.body(forms.CompleteTask)
         project = self.project(data)
         task = feedback_source.accept(data, project, self.caller)
-        wait = "respond-async" not in request.headers.get("Prefer", "")
+        wish = request.headers.get("Prefer", "")
+        wait = "respond-async" not in wish
         identity = self.request_identity(project.pk)
         run = runs.complete(
             project,
@@ -63,6 +68,8 @@ class CompleteTaskView(ProjectView):
         if run.state == AceRun.RunState.RUNNING and not wait:
             location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
             return Response(run.ace_result, 202, headers={"Location": location})
+        if seconds := _WAIT.search(wish):
+            reflections.wait_for(run, int(seconds[1]))
         return Response(run.ace_result)
 
 

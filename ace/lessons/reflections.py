@@ -7,6 +7,7 @@ between takes the same answer in again; the intake takes each lesson once.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
@@ -17,10 +18,13 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from access.restored_caller import caller_of
+from ace import curator
 from ace.lessons import answer as answers
+from ace.lessons import completed_run
 from ace.lessons import question as questions
 from ace.lessons.question import Question
 from ace.models import AceRun, ModelReflection
+from ace.reflector import LESSON_FIELDS
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
@@ -40,6 +44,7 @@ WORKER = "worker"
 # Prompts of a person after which a session that goes on is read.
 PROMPTS_OF_PART = 20
 MAX_REASONING = 4_000  # characters
+MAX_WAIT, LOOK_SECONDS = 30, 0.25  # of a request that waits for a reflection
 
 
 class ReflectionLeased(errors.StateConflict):
@@ -54,7 +59,7 @@ class ReflectionDone(errors.StateConflict):
     code = "reflection_done"
 
 
-def ask_for_run(run: AceRun, caller: Caller) -> ModelReflection | None:
+def ask_for_run(run: AceRun, caller: Caller) -> ModelReflection:
     """Ask for a reflection on a finished task, once; call it in a transaction."""
     row, is_new = ModelReflection.objects.get_or_create(
         run=run, defaults={"project": run.project, **_sender(run, caller)}
@@ -187,6 +192,15 @@ def holder_of(caller: Caller) -> str:
     return str(caller.key_id or caller.account_id or caller.name)[:64]
 
 
+def wait_for(run: AceRun, seconds: int) -> None:
+    """Wait until the reflection on a run is done, at most MAX_WAIT; read its result again."""
+    until = time.monotonic() + min(seconds, MAX_WAIT)
+    rows = ModelReflection.objects.waiting().filter(run=run)
+    while rows.exists() and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    run.refresh_from_db(fields=["result"])
+
+
 def question_for(row: ModelReflection) -> Question | None:
     """Return the question about the next part; None if nothing is left to read."""
     return questions.build(row)
@@ -279,13 +293,16 @@ def _occasion(row: ModelReflection, question: Question) -> Occasion:
 
 
 def _told(taught: TaughtLesson, delta: PlaybookDelta) -> dict[str, Any]:
+    """Return what a lesson said and what became of it."""
+    lesson = taught.lesson.to_json()
     return {
+        **{name: lesson[name] for name in LESSON_FIELDS},
+        "category": delta.category,
         "operation": taught.operation,
         "label": taught.label,
-        "content": taught.lesson.content,
-        "kind": taught.lesson.kind,
-        "delta_id": str(delta.pk),
+        "expires_when": taught.lesson.expires_when,
         "status": delta.status,
+        "change": curator.describe_change(delta),
     }
 
 
@@ -308,3 +325,5 @@ def _advance(
         ]
     )
     row.refresh_from_db()
+    if row.run_id and row.state == ModelReflection.ReflectionState.DONE:
+        completed_run.complete(row)
