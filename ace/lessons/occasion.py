@@ -36,9 +36,10 @@ def occasion_of(run: AceRun, outcome: str) -> Occasion:
 
 def _sources(task: Task) -> Iterator[tuple[str, str, Speaker]]:
     """Yield (field, text, speaker) of each text of a task."""
-    teller = _TELLERS.get(task.feedback_source, Speaker.AGENT)
-    yield "feedback", task.feedback, teller
-    yield "goal", task.goal, Speaker.PERSON if task.is_prompt else Speaker.AGENT
+    # In a transcript, the goal is a prompt, and the feedback what was said to refused calls.
+    sender = Speaker.PERSON if task.is_prompt else Speaker.AGENT
+    yield "feedback", task.feedback, _TELLERS.get(task.feedback_source, sender)
+    yield "goal", task.goal, sender
     yield "result", task.result, Speaker.AGENT
     for call in task.calls:
         yield call.result_field, call.result, _speaker_of(task, call)

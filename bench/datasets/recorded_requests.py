@@ -40,7 +40,7 @@ def read_all(data: Path) -> Iterator[RecordedRequest]:
 
 
 def _tasks_of(session: RecordedSession) -> Iterator[RecordedRequest]:
-    """Yield a request for each task. What a person says to a refused call is feedback."""
+    """Yield a request for each task, as the service makes it of a transcript."""
     for number, task in enumerate(session.tasks):
         calls = [
             {
@@ -58,7 +58,8 @@ def _tasks_of(session: RecordedSession) -> Iterator[RecordedRequest]:
                 "result": task.result,
                 "outcome": task.outcome or None,
                 "feedback": task.feedback,
-                "feedback_source": "human" if task.feedback else "agent",
+                "feedback_source": "agent",
+                "is_prompt": True,
                 "tool_usage": calls,
             }
             yield RecordedRequest("sessions", f"{session.name}:{number}", request)

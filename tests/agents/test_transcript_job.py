@@ -398,6 +398,6 @@ def test_a_prompt_that_only_says_how_to_work_from_now_on_is_learned(api, run_job
     assert goals() == ["Fix the build", said[0]["message"]["content"]]
     [delta] = PlaybookDelta.objects.all()
     assert (delta.content, delta.status) == (
-        "Never write reports to the desktop.",
+        "From now on, never write reports to the desktop.",
         "pending",
     )
