@@ -14,8 +14,8 @@ from common.caller import Caller
 from common.ids import lowest_id_at
 from console.weeks import Week
 from memories.models import Memory
+from playbook.history.operations import WRITES_TEXT
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals.proposed_change import WRITES_TEXT
 from projects.models import Project
 
 Status = PlaybookDelta.DeltaStatus

@@ -15,7 +15,7 @@ from django.db.models import Case, Exists, F, OuterRef, Subquery, UUIDField, Val
 
 from ace.models import AceRun
 from common.caller import SYSTEM, Caller
-from common.text.plain_text import similarity_hash
+from common.text.same_text import hash_text
 from memories.models import Memory
 from memories.queries import PRIVATE_SCOPES
 from memories.read.search import MemoryHit
@@ -37,7 +37,7 @@ def choose(
     it is given otherwise. The rows in the database stay.
     """
     found = list(memories)
-    hashes = {similarity_hash(line) for each in found for line in _lines(each)}
+    hashes = {hash_text(line) for each in found for line in _lines(each)}
     if not hashes:
         return found
     left_out = _find_left_out(found, hashes, caller, rules)
@@ -45,7 +45,7 @@ def choose(
         return found
 
     def is_followed(memory: Memory, line: str) -> bool:
-        text_hash = similarity_hash(line)
+        text_hash = hash_text(line)
         return text_hash not in said and left_out.isdisjoint(
             (memory.project_id, of_memory, text_hash) for of_memory in (None, memory.pk)
         )

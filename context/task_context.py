@@ -34,7 +34,8 @@ from memories.read import search
 from memories.scopes import Scope
 from playbook.entries import freshness
 from playbook.models import Exposure
-from playbook.reading import entry_list, exposures
+from playbook.reading import entry_list, exposures, own_lessons
+from playbook.reading.own_lessons import OwnLesson
 from playbook.rule_text.applicability import read_surroundings
 from projects.models import Project
 
@@ -76,7 +77,7 @@ class AtHand:
     scopes: tuple[Scope, ...] = ()
 
 
-Item = CardLine | RelevantRule | RelevantMemory | FileList
+Item = CardLine | RelevantRule | OwnLesson | RelevantMemory | FileList
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,10 @@ def for_task(
         session=session,
         branch=branch,
     )
-    chosen = select_lines(known.rules, memories, files, budget, card_lines=lines)
+    own = own_lessons.find(project, caller)
+    chosen = select_lines(
+        known.rules, memories, files, budget, card_lines=lines, own=own
+    )
     items = [line.item for line in chosen.lines]
     entries = [item for item in items if isinstance(item, RelevantRule)]
     given = [item for item in items if isinstance(item, RelevantMemory)]
@@ -230,12 +234,14 @@ def select_lines(
     token_budget: int,
     *,
     card_lines: Iterable[CardLine] = (),
+    own: Iterable[OwnLesson] = (),
 ) -> Selection[Item]:
     """Select the lines section by section; a line that does not fit is left out whole."""
     by_section: dict[str, list[CandidateLine[Item]]] = {name: [] for name in HEADINGS}
     by_section["card"] += map(_card_line, card_lines)
     for rule in rules:
         by_section[_kind_of(rule)].append(_rule_line(rule))
+    by_section["own"] += map(_own_line, own)
     by_section["memory"] += map(_memory_line, memories)
     by_section["file"] += _file_lines(files)
     headings = [HEADINGS[name] for name, lines in by_section.items() if lines]
@@ -244,7 +250,7 @@ def select_lines(
     chars = token_budget * tokens.BYTES_PER_TOKEN
     half = Budget(most, most, token_budget // 2)
     kinds = dict.fromkeys(HEADINGS, Budget(most, most))
-    kinds |= dict.fromkeys((*SECTIONS, *UNREVIEWED_KINDS), half)
+    kinds |= dict.fromkeys((*SECTIONS, *UNREVIEWED_KINDS, "own"), half)
     kinds["card"] = Budget(most, most, int(token_budget * CARD_SHARE))
     return selection.select(
         [line for lines in by_section.values() for line in lines],
@@ -288,6 +294,11 @@ def _kind_of(rule: RelevantRule) -> str:
 
 def _card_line(line: CardLine) -> CandidateLine[Item]:
     return CandidateLine(line, "card", len(line.text), lambda: line.text)
+
+
+def _own_line(lesson: OwnLesson) -> CandidateLine[Item]:
+    line = f"- [rule] {json_string(lesson.content, MAX_RULE)}"
+    return CandidateLine(lesson, "own", len(line), lambda: line)
 
 
 def _memory_line(memory: RelevantMemory) -> CandidateLine[Item]:

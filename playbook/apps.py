@@ -8,4 +8,4 @@ class PlaybookConfig(AppConfig):
 
     def ready(self) -> None:
         # This import registers what happens to rules whose files are gone.
-        import playbook.learning.doubt  # noqa: F401
+        import playbook.lessons.doubt  # noqa: F401

@@ -20,6 +20,7 @@ from playbook.queries import (
     UNDECIDED,
     DeltaQuerySet,
     EntryQuerySet,
+    MemoryScopedQuerySet,
     PlaybookChangeQuerySet,
     ProjectScopedQuerySet,
 )
@@ -74,6 +75,10 @@ class PlaybookEntry(models.Model):
     # Where the rule applies: `playbook.rule_text.applicability`.
     applies_to = ArrayField(
         models.CharField(max_length=200), default=list, db_default=[], blank=True
+    )
+    # Until when it holds, in words: "PR 214 merged".
+    expires_when = models.CharField(
+        max_length=200, blank=True, default="", db_default=""
     )
     priority = models.IntegerField(default=0)
     supporting_memories = models.ManyToManyField(
@@ -342,6 +347,7 @@ class PlaybookDelta(models.Model):
     class Producer(models.TextChoices):
         RULE = "rule"
         MODEL = "model"
+        AGENT = "agent"
         HUMAN = "human"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -359,9 +365,23 @@ class PlaybookDelta(models.Model):
     targets = models.JSONField(default=list, blank=True)
     content = models.TextField(blank=True)
     category = models.CharField(max_length=40, blank=True)
+    # Of a lesson (`playbook.lessons.lesson.Lesson`). Where `tags` and `applies_to` are null,
+    # the entry keeps its own.
+    kind = models.CharField(max_length=16, blank=True, default="", db_default="")
+    tags = ArrayField(models.CharField(max_length=64), null=True, blank=True)
+    applies_to = ArrayField(models.CharField(max_length=200), null=True, blank=True)
+    confidence = models.FloatField(default=0.0, db_default=0.0)
+    expires_when = models.CharField(
+        max_length=200, blank=True, default="", db_default=""
+    )
+    session = models.CharField(max_length=255, blank=True, default="", db_default="")
     payload = models.JSONField(default=dict, blank=True)
     # The original proposal, if a person edited it before accepting.
     suggested = models.JSONField(default=dict, blank=True)
+    # The persons whose agents are given it while it waits for everybody else.
+    served_persons = ArrayField(
+        models.CharField(max_length=32), default=list, db_default=[], blank=True
+    )
     # The hash of the proposed text. A rejected lesson is recognized by this hash.
     similarity_hash = models.CharField(max_length=64, blank=True, editable=False)
     seen_again = models.PositiveIntegerField(default=0)
@@ -491,6 +511,40 @@ class DeltaVector(StoredVector, models.Model):
 
     def __str__(self) -> str:
         return f"{self.delta_id} by {self.model}"
+
+
+class LessonCandidate(models.Model):
+    """A lesson that was passed over as general, and the sessions that taught it.
+
+    The third session makes it a proposal (`playbook.lessons.candidates`). `evidence` has the
+    quotes of each session. Who may read `memory_id` may see the candidate.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)
+    memory_id = models.UUIDField(null=True, blank=True)
+    content = models.TextField()
+    kind = models.CharField(max_length=16)
+    similarity_hash = models.CharField(max_length=64, editable=False)
+    embedding = HalfVectorField(null=True, editable=False)
+    model = models.CharField(max_length=300, blank=True)
+    sessions = ArrayField(models.CharField(max_length=255), default=list)
+    evidence = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = MemoryScopedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["project", "similarity_hash"], name="candidate_same_text"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return visible_line(self.content[:80])
 
 
 class PlaybookChange(models.Model):

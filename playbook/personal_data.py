@@ -30,19 +30,21 @@ from common.erasure.redaction import (
 from common.erasure.scope import ErasureScope
 from playbook.entries import entry_index
 from playbook.history import votes
+from playbook.history.operations import WRITES_TEXT
 from playbook.history.revision import Cause, Revision, lock_playbook
+from playbook.lessons.draft import Operation
 from playbook.models import (
     Anchor,
     DeltaVector,
     EntryVector,
     Exposure,
+    LessonCandidate,
     Playbook,
     PlaybookChange,
     PlaybookDelta,
     PlaybookEntry,
     Support,
 )
-from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.queries import DeltaQuerySet
 from projects.models import Project
 from search import statistics
@@ -53,6 +55,7 @@ ENTRY_COLUMNS = {
     **dict.fromkeys(("content", "condition", "action"), redact),
     "tags": empty,
     "applies_to": empty,
+    "expires_when": redact,
 }
 CHANGE_COLUMNS = columns_redactor(ENTRY_COLUMNS)
 QUOTE_COLUMNS = {
@@ -63,8 +66,10 @@ QUOTE_COLUMNS = {
 }
 TEXT_COLUMNS = {
     "content": redact,
+    **dict.fromkeys(("tags", "applies_to"), empty),
+    "expires_when": redact,
     "payload": json_redactor(
-        *("outcome", "feedback_source", "vote", "reason_code", "origin"),
+        *("feedback_source", "vote", "reason_code", "origin"),
         *("status", "reviewer", "state", "decided_by"),
     ),
     "suggested": json_redactor("operation", "category", "producer"),
@@ -73,6 +78,7 @@ TEXT_COLUMNS = {
 IN_PLAYBOOK = (*PlaybookDelta.IN_FORCE, Status.REVERTED)
 AUTHOR_NAME = "names who did it: an agent, a key or an account"
 PERSON = "a hash by which two callers of one person are recognized"
+SESSION_NAME = "names a session, as the client does"
 SERVICE_VALUE = "made by the service, of no text"
 
 
@@ -82,6 +88,15 @@ def _deltas(erasure: ErasureScope) -> DeltaQuerySet:
         project_id=erasure.project_id,
     )
     return found
+
+
+def _candidates(erasure: ErasureScope) -> QuerySet[LessonCandidate]:
+    """Select the candidates that quote an erased memory or run."""
+    ids = [*erasure.ids_of("memory"), *erasure.ids_of("run")]
+    quotes = Q(memory_id__in=ids)
+    for pk in ids:
+        quotes |= Q(evidence__contains=[{"id": str(pk)}])
+    return LessonCandidate.objects.filter(quotes, project_id=erasure.project_id)
 
 
 def _reasons(erasure: ErasureScope) -> QuerySet[PlaybookChange]:
@@ -125,6 +140,12 @@ class PlaybookErasure(ErasureHandler):
             DeltaVector, rows_of(DeltaVector, "delta", "delta"), derived=("embedding",)
         ),
         ErasableColumns(
+            LessonCandidate,
+            _candidates,
+            deleted=("content", "evidence", "embedding"),
+            derived=("similarity_hash",),
+        ),
+        ErasableColumns(
             PlaybookChange,
             rows_of(PlaybookChange, "entry", "entry_id"),
             {"before": CHANGE_COLUMNS, "after": CHANGE_COLUMNS},
@@ -141,13 +162,18 @@ class PlaybookErasure(ErasureHandler):
         },
         EntryVector: {"model": SERVICE_VALUE},
         DeltaVector: {"model": SERVICE_VALUE},
+        LessonCandidate: {
+            **dict.fromkeys(("kind", "model"), SERVICE_VALUE),
+            "sessions": SESSION_NAME,
+        },
         PlaybookDelta: {
             **dict.fromkeys(("proposed_by", "agent_id", "reviewer"), AUTHOR_NAME),
             **dict.fromkeys(
                 ("category", "risk", "targets", "idempotency_key"), SERVICE_VALUE
             ),
             **dict.fromkeys(("producer_name", "producer_version"), SERVICE_VALUE),
-            "person": PERSON,
+            **dict.fromkeys(("person", "served_persons"), PERSON),
+            **{"kind": SERVICE_VALUE, "session": SESSION_NAME},
         },
         PlaybookChange: {
             **dict.fromkeys(("actor", "agent_id"), AUTHOR_NAME),

@@ -12,6 +12,7 @@ from jobs.runner import JobRun
 from playbook.entries.entry_index import CORPUS
 from playbook.models import (
     Exposure,
+    LessonCandidate,
     Playbook,
     PlaybookChange,
     PlaybookDelta,
@@ -36,6 +37,7 @@ def _rows(project_id: uuid.UUID) -> Iterable[QuerySet[Any]]:
     """
     entries = PlaybookEntry.objects.filter(project_id=project_id)
     yield Exposure.objects.filter(project_id=project_id)
+    yield LessonCandidate.objects.filter(project_id=project_id)
     yield PlaybookDelta.objects.filter(project_id=project_id)
     yield PlaybookChange.objects.filter(project_id=project_id)
     # Superseded entries refer to other entries, so these references are removed first.

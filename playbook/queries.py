@@ -127,6 +127,11 @@ class DeltaQuerySet(MemoryScopedQuerySet[Any]):
             operation__in=STATES_LESSON,
         )
 
+    def serving(self, caller: Caller) -> Self:
+        """Waiting lessons that the agents of the caller's person are given."""
+        own = models.Q(served_persons__overlap=list(caller.own_names))
+        return self.visible_to(caller).pending().filter(own)
+
     def first_rejections(self) -> Self:
         return self.filter(REFUSED_ONCE)
 

@@ -10,14 +10,13 @@ from celery import shared_task
 from jobs.models import Heartbeat
 from playbook import delta_vectors, project_removal
 from playbook.entries import entry_index, entry_vectors
-from playbook.learning import deduplicate
+from playbook.lessons import tidy as weekly
 from playbook.models import PlaybookEntry
 from playbook.reading import exposures
 from projects.models import Project
 from search import statistics
 
 __all__ = [
-    "deduplicate",
     "delta_vectors",
     "entry_vectors",
     "project_removal",
@@ -37,8 +36,8 @@ def refresh_statistics() -> None:
 
 @shared_task
 def tidy() -> None:
-    """Enqueue the search for duplicate and refuted entries in playbooks that changed."""
-    deduplicate.enqueue_due()
+    """Enqueue the weekly search for rules to merge or to retire."""
+    weekly.enqueue_due()
     Heartbeat.beat("playbook_tidying")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agents.run_texts import TOOL, USER, SourceText
 from agents.tiers import personal_data_check, shared_words
 from agents.tiers.fact_gate import FactRefusal, check_fact
-from common.text import plain_text, secrets
+from common.text import plain_text, same_text, secrets
 from common.text.prompt_injection import find_injections
 from common.text.quote import visible_text
 from memories.models import Memory
@@ -37,7 +37,7 @@ class CheckedFact:
     @property
     def quote_hash(self) -> str:
         """Identify the quote; a run stores one fact of each."""
-        return plain_text.similarity_hash(self.quote)
+        return same_text.hash_text(self.quote)
 
 
 def prove_fact(

@@ -1,8 +1,7 @@
-"""Check and change plain text: storable characters, line breaks, length, wording hash."""
+"""Check and change plain text: storable characters, line breaks, length."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 
@@ -30,12 +29,6 @@ def make_storable(text: str) -> str:
 def with_newlines(text: str) -> str:
     """Replace each CR LF by LF; browsers send CR LF for each line break."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def similarity_hash(text: str) -> str:
-    """Hash a text without its case, spacing and Unicode form, so that copies have one hash."""
-    folded = " ".join(normalise(text).casefold().split())
-    return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def measure(text: str) -> int:

@@ -60,7 +60,7 @@ class InboxPage(ProjectPage):
     @property
     def list_query(self) -> dict[str, str]:
         """Return the query parameters that every link and form of the list contains."""
-        names = ("tab", "category", "producer", "cause", "run", "page")
+        names = ("tab", "category", "producer", "kind", "run", "page")
         values = {name: self.request.GET.get(name, "") for name in names}
         return {"project": str(self.project.pk)} | {
             n: v for n, v in values.items() if v

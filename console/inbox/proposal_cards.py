@@ -19,9 +19,9 @@ from console.text_diff import TextDiff
 from inference import tokens
 from memories.models import Memory
 from playbook.entries.text_limits import MAX_CONTENT
-from playbook.history.operations import SETTABLE_COLUMNS
+from playbook.history import operations
+from playbook.lessons.draft import Operation
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry, format_line
-from playbook.proposals.proposed_change import Operation
 from playbook.review import available, gate_words, renewal
 from playbook.review.available import Permissions
 from playbook.review.gate_words import GateFinding
@@ -137,12 +137,13 @@ class ProposalCard:
         return proposal_words.PRODUCERS[producer]
 
     @property
-    def cause(self) -> str:
-        return str(self.delta.payload.get("root_cause") or "")
+    def kind_words(self) -> str:
+        return proposal_words.describe_kind(self.delta.kind)
 
     @property
-    def cause_words(self) -> str:
-        return proposal_words.describe_cause(self.cause)
+    def near_label(self) -> str:
+        """The label of the live rule that says nearly the same."""
+        return str(self.delta.payload.get("near", {}).get("label", ""))
 
     @property
     def forgets(self) -> bool:
@@ -179,7 +180,7 @@ def edit_defaults(delta: PlaybookDelta) -> dict[str, str]:
         "content": "" if _is_long(delta) else delta.content,
         "category": delta.category,
         "condition": str(delta.payload.get("condition") or ""),
-        "applies_to": comma_list.join(delta.payload.get("applies_to") or ()),
+        "applies_to": comma_list.join(delta.applies_to or ()),
     }
 
 
@@ -277,11 +278,10 @@ def _text_diff(delta: PlaybookDelta, before: str | None) -> TextDiff:
 
 
 def _field_diffs(delta: PlaybookDelta) -> Iterable[FieldDiff]:
-    values = {
-        name: delta.payload[name] for name in SETTABLE_COLUMNS if name in delta.payload
-    }
-    if delta.category and delta.entry:
-        values = {"category": delta.category, **values}
+    values = operations.columns_to_set(delta)
+    values.pop("content", None)
+    if not delta.entry:
+        values.pop("category", None)
     entry = delta.entry if delta.operation != Operation.ADD else None
     for name, after in values.items():
         before = getattr(entry, name) if entry else ""

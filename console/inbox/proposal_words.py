@@ -1,37 +1,27 @@
-"""The codes of a proposal in words: its cause, its producer and the fields of its quotes."""
+"""The codes of a proposal in words: its kind, its producer and the fields of its quotes."""
 
 from __future__ import annotations
 
 import re
 
+from playbook.lessons.lesson import Kind
 from playbook.models import PlaybookDelta
 
-# The codes of `ace.rules.causes`; a project's own causes are its own words.
-CAUSES = {
-    "RATE_LIMIT": "too many requests",
-    "CONCURRENCY": "two things at the same time",
-    "AUTH": "a sign-in that failed",
-    "PERMISSION": "a missing permission",
-    "ENCODING": "a text encoding",
-    "DEPENDENCY": "a missing or wrong package",
-    "ENV_SETUP": "the set-up of the machine",
-    "TIMEOUT": "a time limit",
-    "TOOL_ARGS": "wrong arguments of a tool",
-    "API_SCHEMA": "the shape of a request or an answer",
-    "FORMAT": "a format",
-    "NOT_FOUND": "something that is not there",
-    "REGRESSION": "something that had worked before",
-    "VALUE_MISMATCH": "another value than expected",
-    "INCOMPLETE_DATA": "missing data",
-    "WRONG_SOURCE": "a wrong source",
-    "REQUIREMENT_MISSED": "a missed requirement",
-    "NO_VERIFICATION": "a check that was left out",
-    "UNKNOWN": "unknown",
+KINDS = {
+    Kind.FIX: "a failure and its cure",
+    Kind.CHECK: "a check that finds what others miss",
+    Kind.INSTRUCTION: "how a person wants it",
+    Kind.PREFERENCE: "what a person likes better",
+    Kind.DECISION: "what was decided",
+    Kind.FACT: "what is so here",
+    Kind.PROCEDURE: "how something is done",
+    Kind.ANSWER: "the answer to a question",
 }
 PRODUCERS = {
     PlaybookDelta.Producer.RULE: "the built-in rules",
     PlaybookDelta.Producer.MODEL: "a language model",
-    PlaybookDelta.Producer.HUMAN: "a person or an agent, by hand",
+    PlaybookDelta.Producer.AGENT: "an agent, in its own words",
+    PlaybookDelta.Producer.HUMAN: "a person",
 }
 PARTS = {
     "arguments": "what was called",
@@ -48,8 +38,8 @@ FIELDS = {
 _CALL = re.compile(r"tool_usage\.([0-9]{1,6})\.(\w{1,40})")
 
 
-def describe_cause(code: str) -> str:
-    return CAUSES.get(code, code)
+def describe_kind(kind: str) -> str:
+    return KINDS[Kind(kind)] if kind in set(Kind) else ""
 
 
 def describe_field(field: str) -> str:

@@ -13,8 +13,8 @@ from ace.run_texts import text_reader
 from common.caller import Caller
 from console.inbox import proposal_words
 from memories.models import Memory
+from playbook.lessons import person_edits
 from playbook.models import PlaybookDelta
-from playbook.proposals import person_edits
 
 CONTEXT_CHARACTERS = 10_000  # the limit before the quote, and the limit after it
 MAX_QUOTE = 10_000
@@ -53,7 +53,8 @@ def find_quote(
     run, memory = _source_run(delta, caller), _source_memory(delta, caller)
     text = text_reader(run)(field) if run else ""
     if memory and not text:
-        text = person_edits.quotable_texts(memory).get(field, "")
+        texts = person_edits.quotable_texts(memory)
+        text = next((each.text for each in texts if each.field == field), "")
     source: dict[str, Any] = {"run": run, "memory": memory}
     start, end = quote.get("start"), quote.get("end")
     if (

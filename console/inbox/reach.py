@@ -93,4 +93,4 @@ def estimate(card: ProposalCard, caller: Caller) -> Reach:
 def places_of(delta: PlaybookDelta) -> list[str]:
     """Return where the rule would apply: the values of `applies_to`."""
     of_entry = delta.entry.applies_to if delta.entry else ()
-    return list(delta.payload.get("applies_to", of_entry) or ())
+    return list(of_entry if delta.applies_to is None else delta.applies_to)

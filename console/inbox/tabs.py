@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -23,8 +23,6 @@ Status = PlaybookDelta.DeltaStatus
 CARDS_PER_PAGE = 20  # cards on one page of a tab
 # How long a tab lists a proposal that the policy applied without a person.
 UNDO_WINDOW = timedelta(days=7)
-# The number of root causes that the filter offers.
-MAX_CAUSES = 50
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class ProposalFilters:
 
     category: str = ""
     producer: str = ""
-    cause: str = ""
+    kind: str = ""
     run: str = ""
 
     @property
@@ -134,7 +132,7 @@ class ProposalFilters:
     def apply(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         lookups = {
             "producer": self.producer,
-            "payload__root_cause": self.cause,
+            "kind": self.kind,
             "run_id": self.run,
         }
         rows = filter_input(rows, **{n: v for n, v in lookups.items() if v})
@@ -143,11 +141,3 @@ class ProposalFilters:
         is_of_proposal = Q(category=self.category)
         is_of_entry = Q(category="", entry__category=self.category)
         return rows.filter(is_of_proposal | is_of_entry) if self.category else rows
-
-
-def root_causes(rows: QuerySet[Any]) -> Iterator[str]:
-    """Return the root causes of the proposals in a list, sorted by name."""
-    causes = rows.order_by("payload__root_cause").values_list(
-        "payload__root_cause", flat=True
-    )
-    return (cause for cause in causes.distinct()[:MAX_CAUSES] if isinstance(cause, str))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +17,6 @@ from console.inbox import (
     proposal_cards,
     proposal_words,
     quote_context,
-    tabs,
 )
 from console.inbox.inbox_page import FLASH_KEY, InboxPage
 from console.inbox.tabs import CARDS_PER_PAGE, TABS, InboxTab, ProposalFilters
@@ -44,7 +43,7 @@ class InboxListPage(InboxPage):
             **self.context(),
             tabs=[{"tab": each, "count": counts[each.name]} for each in TABS],
             filters=filters,
-            causes=_with_words(tabs.root_causes(rows)) if tab.has_filters else [],
+            kinds=proposal_words.KINDS.items(),
             producers=proposal_words.PRODUCERS.items(),
             page=page,
             cards=_card_rows(tab, cards),
@@ -59,7 +58,7 @@ class InboxListPage(InboxPage):
 
     @property
     def filters(self) -> ProposalFilters:
-        names = ("category", "producer", "cause", "run")
+        names = ("category", "producer", "kind", "run")
         return ProposalFilters(
             **{n: self.request.GET.get(n, "").strip() for n in names}
         )
@@ -122,10 +121,6 @@ def _bulk_choices(tab: InboxTab, cards: Sequence[Any]) -> dict[str, bool]:
         "can_select": is_list and any(card.is_selectable for card in cards),
         "can_accept": is_list and any(card.is_bulk_acceptable for card in cards),
     }
-
-
-def _with_words(causes: Iterable[str]) -> list[tuple[str, str]]:
-    return [(code, proposal_words.describe_cause(code)) for code in causes]
 
 
 def _card_rows(tab: InboxTab, cards: Sequence[Any]) -> list[dict[str, Any]]:

@@ -14,8 +14,8 @@ from common import errors
 from common.admin.action_forms import ApplyMixin
 from common.caller import Caller, Role
 from playbook.entries.text_limits import MAX_INTEGER, MIN_INTEGER
+from playbook.lessons import person_edits
 from playbook.models import PlaybookChange, PlaybookDelta
-from playbook.proposals import person_edits
 from playbook.reading import entry_list
 from playbook.review import revert
 from playbook.review.revert import RevertResult, RevertTarget

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from common.caller import Caller
 from common.text.quote import json_string
 from context.headings import UNREVIEWED
+from context.memory_lines import EarlierTexts
 from mcp_server.hooks import branch_files, given_line
 from mcp_server.hooks.branch_files import AnchorState, BranchFiles
 from mcp_server.hooks.given_line import GivenLine, Section
+from mcp_server.hooks.pushes import digest
 from mcp_server.models import Push
 from playbook.entries import freshness
 from playbook.models import PlaybookEntry
-from playbook.reading import entry_list, relevance
+from playbook.reading import entry_list, own_lessons, relevance
 from playbook.reading.renderer import EntryRow, TaskFit, sort_entries
 from playbook.rule_text.applicability import Surroundings, find_match
 from projects.models import Project
@@ -36,6 +38,20 @@ def find(project: Project, caller: Caller, files: BranchFiles) -> list[GivenLine
     entries = sort_entries((EntryRow(*row) for row in columns), TaskFit())
     entries.sort(key=lambda each: not (each.pinned or _is_near(each, around)))
     return load(project, [each.pk for each in entries[:MAX_RULES]], caller, files)
+
+
+def find_own(
+    project: Project, caller: Caller, *, said: Iterable[str]
+) -> list[GivenLine]:
+    """Return what the person behind the agent told, and what waits for everybody else."""
+    earlier = EarlierTexts()
+    earlier.add(*said)
+    lines = (
+        f"- {json_string(lesson.content, MAX_RULE)}"
+        for lesson in own_lessons.find(project, caller)
+        if not earlier.has(lesson.content)
+    )
+    return [GivenLine(Push.PushKind.CARD, digest(line), line) for line in lines]
 
 
 def _is_near(entry: EntryRow, around: Surroundings) -> bool:

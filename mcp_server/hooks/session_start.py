@@ -11,7 +11,7 @@ from django.utils import timezone
 from common.caller import Caller, Role
 from context.card import card
 from context.card.card_line import CardLine
-from context.headings import ACCEPTED, HEADINGS, ONLY_RULES
+from context.headings import ACCEPTED, HEADINGS, ONLY_RULES, OWN
 from context.memory_lines import EarlierTexts
 from inference import tokens
 from mcp_server.hooks import (
@@ -32,7 +32,7 @@ MAX_TOKENS = 1_200  # with the fence
 OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Tokens of a section. What one section leaves, the ones after it may use.
 PINNED_TOKENS = 700
-CARD_TOKENS, RULE_TOKENS, NOTICE_TOKENS = 300, 500, 80
+CARD_TOKENS, RULE_TOKENS, OWN_TOKENS, NOTICE_TOKENS = 300, 500, 150, 80
 
 
 def find(
@@ -66,6 +66,7 @@ def find(
     cards = _leave_out_said(card.without_rules(lines, ids), texts)
     known = [line.text for line in told] + [line.text for line in cards]
     said = [*known, *texts]
+    own = rule_lines.find_own(project, caller, said=said)
     lessons = lesson_lines.find_newest(
         project,
         caller,
@@ -80,6 +81,7 @@ def find(
         notices,
         _card_section(cards),
         *rules,
+        Section(f"{OWN}:", own, OWN_TOKENS),
         Section("Newest lessons:", lessons, MAX_TOKENS),
     ]
 

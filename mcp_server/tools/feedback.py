@@ -12,7 +12,7 @@ from common.caller import Role
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from mcp_server.tools.named_rule import find_rule
-from playbook.learning import given_votes
+from playbook.history import given_votes
 from playbook.models import PlaybookEntry
 
 

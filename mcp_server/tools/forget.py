@@ -17,9 +17,9 @@ from memories.lifecycle import delete
 from memories.lifecycle.ownership import is_own
 from memories.models import Memory
 from playbook.entries.text_limits import MAX_REASON
+from playbook.lessons import intake, memory_removal, person_edits
+from playbook.lessons.draft import Operation, Producer
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import memory_removal, person_edits, submission
-from playbook.proposals.proposed_change import Operation, Producer
 from projects.project_lookup import parse_id
 
 
@@ -72,16 +72,16 @@ def forget(call: McpCall, memory: Memory) -> Mapping[str, Any]:
 
 
 def propose_rule_removal(call: McpCall, entry: PlaybookEntry) -> Mapping[str, Any]:
-    proposal = person_edits.person_proposal(
+    change = person_edits.person_change(
         Operation.DELETE,
         {},
         call.caller,
         reason=call.arguments["reason"][:MAX_REASON],
         entry=entry,
         agent_id=call.caller.agent_id_for(""),
-        producer=Producer.MODEL,
+        producer=Producer.AGENT,
     )
-    delta = submission.propose(call.project, [proposal], call.caller)[0]
+    delta = intake.submit(call.project, [change], call.caller)[0]
     is_refused = delta.status == delta.DeltaStatus.REJECTED
     return describe_proposal(call, delta, entry.pk, is_refused=is_refused)
 

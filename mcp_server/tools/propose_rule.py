@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rest_framework import serializers
@@ -15,11 +16,12 @@ from mcp_server.server.tool_server import ServedTool
 from memories import scopes
 from memories.models import Memory
 from memories.store import memory_types, write
-from memories.store.drafts import Draft
+from memories.store.drafts import Draft as MemoryDraft
 from playbook.entries.text_limits import MAX_CONTENT, MAX_QUOTE
+from playbook.lessons import intake, person_edits, quotes
+from playbook.lessons.draft import Draft, Operation, Producer
+from playbook.lessons.lesson import Quote
 from playbook.models import PlaybookDelta
-from playbook.proposals import person_edits, submission
-from playbook.proposals.proposed_change import Operation, Producer, Proposal, Quote
 
 
 class ProposeRuleArguments(NullIsAbsent):
@@ -28,6 +30,7 @@ class ProposeRuleArguments(NullIsAbsent):
     )
     category = serializers.CharField(max_length=64, default="gotchas")
     evidence = serializers.CharField(
+        min_length=quotes.MIN_QUOTE,
         max_length=MAX_QUOTE,
         help_text="What you saw, verbatim; it has every name and number of the rule.",
     )
@@ -49,24 +52,32 @@ def run(call: McpCall) -> McpAnswer:
         person_edits.refuse_unknown_category(
             call.project, {"category": call.arguments["category"]}
         )
-        proposal = proposal_of(call)
-        prepared = submission.prepare(call.project, [proposal], call.caller)
-        answer = call.run_once(lambda: describe(call, submission.submit(prepared)[0]))
+        prepared = intake.prepare(call.project, [draft_of(call)], call.caller)
+        answer = call.run_once(lambda: describe(call, intake.file(prepared)[0]))
     lines = [f"The proposal is {answer['status']}: {answer['url']}", answer["reason"]]
     return McpAnswer(answer, "\n".join(filter(None, lines)))
 
 
-def proposal_of(call: McpCall) -> Proposal:
+def draft_of(call: McpCall) -> Draft:
+    """Return the rule with the words of the memory that it quotes, as an agent's own words."""
     data, caller = call.arguments, call.caller
-    fields = quote_fields(evidence_memory(call), data["evidence"])
-    return person_edits.person_proposal(
+    memory = evidence_memory(call)
+    sources = person_edits.quotable_texts(memory)
+    said = quotes.find([Quote(data["evidence"])], sources)
+    if not said:
+        raise errors.Invalid(
+            errors={"evidence": ["The memory has no such words; quote it verbatim."]}
+        )
+    delta = person_edits.person_change(
         Operation.ADD,
         {"content": data["text"], "category": data["category"]},
         caller,
+        evidence=[asdict(quote) for quote in said],
+        memory_id=memory.pk,
         agent_id=caller.agent_id_for(""),
-        producer=Producer.MODEL,
-        **fields,
+        producer=Producer.AGENT,
     )
+    return Draft(delta, around=tuple(quotes.surroundings(said, sources)))
 
 
 def evidence_memory(call: McpCall) -> Memory:
@@ -80,7 +91,7 @@ def evidence_memory(call: McpCall) -> Memory:
                 f"There is no memory {data['memory_id']} in this project."
             )
         return found
-    draft = Draft(
+    draft = MemoryDraft(
         content=data["evidence"],
         memory_type=memory_types.classify(data["evidence"]),
         scope=scopes.resolve_for_task(None, project, caller),
@@ -88,21 +99,6 @@ def evidence_memory(call: McpCall) -> Memory:
     receipt = write.store(project, draft, caller)
     assert receipt.memory
     return receipt.memory
-
-
-def quote_fields(memory: Memory, evidence: str) -> dict[str, Any]:
-    """Return the fields of a Proposal whose evidence is a quote of the memory."""
-    texts = person_edits.quotable_texts(memory)
-    for name, text in texts.items():
-        start = text.find(evidence)
-        if start >= 0:
-            quote = Quote(name, start, start + len(evidence), evidence)
-            break
-    else:
-        raise errors.Invalid(
-            errors={"evidence": ["The memory has no such words; quote it verbatim."]}
-        )
-    return {"memory_id": memory.pk, "sources": texts, "evidence": (quote,)}
 
 
 def describe(call: McpCall, delta: PlaybookDelta) -> Mapping[str, Any]:

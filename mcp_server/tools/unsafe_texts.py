@@ -18,7 +18,6 @@ from memories.models import Memory
 from playbook.models import PlaybookEntry
 from playbook.reading import acceptance
 from playbook.rule_text import unsafe_phrases
-from playbook.rule_text.text_gates import COMMAND_INJECTIONS
 
 NAMES_A_PLACE = frozenset({"foreign_url", "home_path"})
 PARTS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons", "key")
@@ -57,7 +56,9 @@ def find_messages(messages: Iterable[Message]) -> set[uuid.UUID]:
 
 def is_unsafe(text: str) -> bool:
     """Whether a text gives orders to an agent, or tells to do what harms."""
-    if any(each.name in COMMAND_INJECTIONS for each in find_injections(text)):
+    if any(
+        each.name in unsafe_phrases.COMMAND_INJECTIONS for each in find_injections(text)
+    ):
         return True
     return any(
         each.kind not in NAMES_A_PLACE for each in unsafe_phrases.find_dangers(text)

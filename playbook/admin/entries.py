@@ -40,9 +40,9 @@ from common.admin.panels import (
 )
 from common.caller import Caller, Role
 from playbook.entries import freshness
+from playbook.lessons import person_edits
+from playbook.lessons.draft import Operation
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits
-from playbook.proposals.proposed_change import Operation, Producer, Proposal
 from playbook.reading import entry_list
 from playbook.review import verification
 from playbook.serializers.entries import AppliesToField
@@ -127,34 +127,31 @@ class EntryForm(ActionForm):
         if self.instance._state.adding:
             project = data["project"]
             person_edits.refuse_unknown_category(project, changes)
-            proposal = person_edits.addition(
-                changes, self.caller, reason=data["reason"]
-            )
-            return person_edits.submit_edit(project, proposal, self.caller)
+            change = person_edits.addition(changes, self.caller, reason=data["reason"])
+            return person_edits.submit_edit(project, change, self.caller)
         entry = entry_list.get(self.instance.pk, self.caller, Role.CURATOR)
         person_edits.refuse_unknown_category(entry.project, changes)
-        proposal = person_edits.change(
+        change = person_edits.change(
             entry, changes, self.caller, reason=data["reason"], version=data["version"]
         )
-        return person_edits.submit_edit(entry.project, proposal, self.caller)
+        return person_edits.submit_edit(entry.project, change, self.caller)
 
 
 def _remove(entry: PlaybookEntry, caller: Caller, text: str) -> PlaybookDelta:
-    proposal = person_edits.removal(entry, caller, reason=text, version=entry.version)
-    return person_edits.submit_edit(entry.project, proposal, caller)
+    change = person_edits.removal(entry, caller, reason=text, version=entry.version)
+    return person_edits.submit_edit(entry.project, change, caller)
 
 
 def _restore(entry: PlaybookEntry, caller: Caller, text: str) -> PlaybookDelta:
-    proposal = Proposal(
-        operation=Operation.RESTORE,
+    change = person_edits.person_change(
+        Operation.RESTORE,
+        {},
+        caller,
         entry=entry,
         expected_version=entry.version,
         reason=text,
-        producer=Producer.HUMAN,
-        producer_name=caller.name,
-        feedback_source="human",
     )
-    return person_edits.submit_edit(entry.project, proposal, caller)
+    return person_edits.submit_edit(entry.project, change, caller)
 
 
 class FreshnessFilter(ChoiceFilter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from common.text import plain_text
+from common.text import same_text
 from playbook.models import Playbook, PlaybookEntry
 from search import columns, reindex
 
@@ -20,7 +20,7 @@ def fill(entry: PlaybookEntry, language: str) -> None:
 
     The next save of the entry writes these columns.
     """
-    entry.similarity_hash = plain_text.similarity_hash(entry.content)
+    entry.similarity_hash = same_text.hash_text(entry.content)
     entry.content_tsv = columns.lexemes(
         strong=entry.condition,
         body=entry.content,

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from common.text import literals, same_text
-from common.text import plain_text as texts
 from inference.embedding.vector import Vector
 from playbook.entries.neighbours import (
     MAX_NEIGHBOURS,
@@ -25,8 +24,8 @@ from playbook.entries.neighbours import (
 from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
 
-# The action of a lesson that corrects an answer. Such rules are compared by their questions.
-ANSWER = re.compile(r"answer `[^`\n]+`")
+# A rule that answers one question, and the answer. Such rules are compared by their questions.
+ANSWER = re.compile(r"(.*)\banswer (`[^`\n]+`)\.?\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -47,15 +46,15 @@ NO_MATCH = Match("new")
 
 
 def find_retired(
-    project_id: uuid.UUID, text: str, vector: Vector | None, *, action: str = ""
+    project_id: uuid.UUID, text: str, vector: Vector | None
 ) -> PlaybookEntry | None:
     """Find a deprecated or deleted entry that says nearly the same."""
     rows: EntryQuerySet = PlaybookEntry.objects.inactive().filter(project_id=project_id)
-    same = rows.light().filter(similarity_hash=texts.similarity_hash(text))
+    same = rows.light().filter(similarity_hash=same_text.hash_text(text))
     if twin := same.order_by("-pk").first():
         found: PlaybookEntry = twin
         return found
-    if vector is None or ANSWER.fullmatch(action):
+    if vector is None or ANSWER.match(text):
         return None  # An answer holds only for its own question.
     near = nearest_in(rows, vector, MAX_NEIGHBOURS, MERGE_COSINE)
     return near[0].entry if near else None
@@ -66,8 +65,6 @@ def compare_with_entries(
     text: str,
     vector: Vector | None,
     *,
-    condition: str = "",
-    action: str = "",
     without: Collection[uuid.UUID] = (),
 ) -> Match:
     """Compare a text with the active entries; without a vector, find only its copies."""
@@ -75,53 +72,38 @@ def compare_with_entries(
     if twin and twin.pk not in without:
         return Match("same", Neighbour(twin, 1.0))
     near = find_nearest(project_id, vector, without=without) if vector else []
-    verdicts = [
-        compare(text, neighbour, condition=condition, action=action)
-        for neighbour in near
-    ]
-    return _best_match(verdicts)
+    verdicts = [compare(text, neighbour) for neighbour in near]
+    found = (v for kind in ("same", "near") for v in verdicts if v.verdict == kind)
+    return next(found, NO_MATCH)
 
 
-def _best_match(verdicts: Sequence[Match]) -> Match:
-    for kind in ("same", "near"):
-        for verdict in verdicts:
-            if verdict.verdict == kind:
-                return verdict
-    return NO_MATCH
-
-
-def compare(
-    text: str, near: Neighbour, *, condition: str = "", action: str = ""
-) -> Match:
+def compare(text: str, near: Neighbour) -> Match:
     """Compare a text with one entry whose vector is near."""
     entry = near.entry
-    if ANSWER.fullmatch(action) and ANSWER.fullmatch(entry.action):
-        return _compare_answers(condition, action, near)
+    ours, theirs = ANSWER.match(text), ANSWER.match(entry.content)
+    if ours and theirs:
+        return _compare_answers(ours, theirs, near)
     is_close = near.similarity >= MERGE_COSINE
     if is_close and same_text.is_same(text, entry.content):
-        return Match("same" if _fold(action) == _fold(entry.action) else "near", near)
-    ours, theirs = literals.find_literals(text), literals.find_literals(entry.content)
+        return Match("same", near)
     # Two texts that name other files, commands or values are two rules, unless all else
     # is nearly equal.
-    are_about_others = not (ours <= theirs or theirs <= ours)
-    cases = {_fold(condition), _fold(entry.condition)} - {""}
-    if are_about_others and (not is_close or len(cases) > 1):
-        return NO_MATCH
-    return Match("near", near, are_about_others)
+    named, known = (literals.find_literals(each) for each in (text, entry.content))
+    names_others = not (named <= known or known <= named)
+    return (
+        NO_MATCH if names_others and not is_close else Match("near", near, names_others)
+    )
 
 
-def _compare_answers(condition: str, action: str, near: Neighbour) -> Match:
-    """Compare two rules that answer a question.
+def _compare_answers(
+    ours: re.Match[str], theirs: re.Match[str], near: Neighbour
+) -> Match:
+    """Compare two rules that answer a question, which has only one answer.
 
-    A question has only one answer. Different names and numbers in the questions do not
-    make the rules differ.
+    Different names and numbers in the questions do not make the rules differ.
     """
-    is_one = _fold(condition) == _fold(near.entry.condition)
-    if action == near.entry.action:
+    is_one = same_text.is_same(ours[1], theirs[1])
+    if ours[2] == theirs[2]:
         is_near = is_one or near.similarity >= MERGE_COSINE
         return Match("same", near) if is_near else NO_MATCH
     return Match("near", near) if is_one else NO_MATCH
-
-
-def _fold(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from common.text import plain_text as texts
+from common.text import same_text
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
@@ -47,11 +47,11 @@ def embed_text(text: str) -> Vector | None:
 
 
 def find_exact(project_id: uuid.UUID, text: str) -> PlaybookEntry | None:
-    """Find the active entry with the same text, ignoring case and spacing."""
+    """Find the active entry with the same text (`same_text.hash_text`)."""
     found: PlaybookEntry | None = (
         PlaybookEntry.objects.current()
         .light()
-        .filter(project_id=project_id, similarity_hash=texts.similarity_hash(text))
+        .filter(project_id=project_id, similarity_hash=same_text.hash_text(text))
         .first()
     )
     return found

@@ -1,24 +1,25 @@
-"""Plan an import: find the proposals that change the entries into the lines of a file."""
+"""Plan an import: find the changes that turn the entries into the lines of a file."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.text import capfirst
 
 from common.text import plain_text as texts
+from common.text import same_text
 from common.text.quote import json_string, safe_line
 from inference import tokens
 from playbook.entries.text_limits import MAX_TAG
 from playbook.exchange import ace_format, imported_rules, sections
 from playbook.exchange.ace_format import RuleLine, UnparsedLine
 from playbook.exchange.imported_rules import ImportedRule
-from playbook.models import PlaybookEntry
+from playbook.lessons import draft as drafts
+from playbook.lessons.draft import Draft, Operation
+from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.models import format_line as line_of
-from playbook.proposals.proposed_change import Operation, Proposal
 from playbook.rule_text import text_patterns
 from projects.models import Project
 
@@ -33,7 +34,7 @@ MAX_NAMED = 20
 
 @dataclass
 class ImportPlan:
-    proposals: list[Proposal] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
     unparsed: list[UnparsedLine] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -61,29 +62,30 @@ def build_plan(
     is_whole: bool,
     **author: Any,
 ) -> ImportPlan:
-    """Return the proposals that make the playbook say what the lines say.
+    """Return the changes that make the playbook say what the lines say.
 
     With `is_whole`, entries that a rewrite of this playbook leaves out are proposed for
-    deletion. `author` holds fields that every proposal gets.
+    deletion. `author` holds columns that every change gets.
     """
     entries = PlaybookEntry.objects.filter(project=project).light()
     lookup = EntryLookup(entries)
     imported = imported_rules.collect(project, lines)
+    changes: list[PlaybookDelta] = []
     plan = ImportPlan(unparsed=imported.unparsed, notes=imported.notes)
     is_ours = _labels_are_ours(imported.lines, lookup)
     for rule in imported.rules:
         owners = _owners(rule, lookup) if is_ours else []
-        if proposal := _proposal(project, rule, owners, lookup, category, plan):
-            plan.proposals.append(proposal)
+        if change := _change(project, rule, owners, lookup, category, plan):
+            changes.append(change)
     if is_whole and is_ours and _is_rewrite(imported.lines, lookup):
-        plan.proposals += _removals(imported.rules, lookup)
-    removals = _tokens_removed(plan.proposals)
-    plan.proposals = [
-        _with_key(
-            project, replace(p, import_removals=removals, origin="import", **author)
-        )
-        for p in plan.proposals
-    ]
+        changes += _removals(imported.rules, lookup)
+    losses = _tokens_removed(changes)
+    for change in changes:
+        change.payload["origin"] = "import"
+        change.idempotency_key = _key(project, change)
+        for name, value in author.items():
+            setattr(change, name, value)
+    plan.drafts = [Draft(change, losses=losses) for change in changes]
     return plan
 
 
@@ -115,14 +117,14 @@ def _owners(rule: ImportedRule, lookup: EntryLookup) -> list[PlaybookEntry]:
     return list({entry.pk: entry for entry in found if entry}.values())
 
 
-def _proposal(
+def _change(
     project: Project,
     rule: ImportedRule,
     owners: Sequence[PlaybookEntry],
     lookup: EntryLookup,
     category: str,
     plan: ImportPlan,
-) -> Proposal | None:
+) -> PlaybookDelta | None:
     live = [owner for owner in owners if owner.is_live]
     exported = (owner for owner in live if _is_exported(rule, owner))
     if holder := lookup.by_hash.get(rule.hash) or next(exported, None):
@@ -141,7 +143,7 @@ def _proposal(
 def _is_exported(rule: ImportedRule, entry: PlaybookEntry) -> bool:
     """Whether the text is what an export writes of the entry: without invisible characters."""
     forms = (ace_format.canonical, safe_line)
-    return any(rule.hash == texts.similarity_hash(f(entry.content)) for f in forms)
+    return any(rule.hash == same_text.hash_text(f(entry.content)) for f in forms)
 
 
 def _note_duplicates(
@@ -160,28 +162,29 @@ def _note_duplicates(
 
 def _alias(
     rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup
-) -> Proposal | None:
+) -> PlaybookDelta | None:
     """Propose the additional labels of an existing text as aliases of the text's entry."""
     new = _free_labels(rule, lookup, {*entry.aliases, entry.label})
     if not new:
         return None
-    return Proposal(
+    return drafts.change(
         Operation.UPDATE,
         entry=entry,
         expected_version=entry.version,
-        settings={"aliases": new},
+        values={"aliases": new},
         reason=f"{capfirst(rule.place)} of an import has the same text, as {', '.join(new)}.",
     )
 
 
-def _update(rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup) -> Proposal:
+def _update(
+    rule: ImportedRule, entry: PlaybookEntry, lookup: EntryLookup
+) -> PlaybookDelta:
     new = _free_labels(rule, lookup, {*entry.aliases, entry.label})
-    return Proposal(
+    return drafts.change(
         Operation.UPDATE,
         entry=entry,
         expected_version=entry.version,
-        content=rule.text,
-        settings={"aliases": new} if new else {},
+        values={"content": rule.text, **({"aliases": new} if new else {})},
         reason=f"{capfirst(rule.place)} of an import has this text for {entry.label}.",
     )
 
@@ -192,7 +195,7 @@ def _addition(
     lookup: EntryLookup,
     category: str,
     plan: ImportPlan,
-) -> Proposal:
+) -> PlaybookDelta:
     aliases = _free_labels(rule, lookup, set())
     used_labels = [label for label in rule.labels if label not in aliases]
     if used_labels:
@@ -203,14 +206,14 @@ def _addition(
     where = f", section {json_string(rule.section)}" if rule.section else ""
     names = f" as {', '.join(rule.labels[:MAX_NAMED])}" if rule.labels else ""
     tag = _section_tag(rule, plan)
-    return Proposal(
+    return drafts.change(
         Operation.ADD,
-        content=rule.text,
-        category=sections.category(
-            rule.section, project.options.categories, otherwise=category
-        ),
-        tags=tuple(filter(None, dict.fromkeys([TAG, tag]))),
-        settings={
+        values={
+            "content": rule.text,
+            "category": sections.category(
+                rule.section, project.options.categories, otherwise=category
+            ),
+            "tags": list(filter(None, dict.fromkeys([TAG, tag]))),
             "aliases": aliases,
             "helpful": rule.helpful,
             "harmful": rule.harmful,
@@ -243,13 +246,13 @@ def _free_labels(rule: ImportedRule, lookup: EntryLookup, have: set[str]) -> lis
 
 def _removals(
     texts_left: Sequence[ImportedRule], lookup: EntryLookup
-) -> Iterator[Proposal]:
+) -> Iterator[PlaybookDelta]:
     kept = {rule.hash for rule in texts_left}
     labels = {label for rule in texts_left for label in rule.labels}
     for entry in lookup.live:
         names = {entry.label, *entry.aliases}
         if not names & labels and entry.similarity_hash not in kept:
-            yield Proposal(
+            yield drafts.change(
                 Operation.DELETE,
                 entry=entry,
                 expected_version=entry.version,
@@ -257,30 +260,28 @@ def _removals(
             )
 
 
-def _tokens_removed(proposals: Sequence[Proposal]) -> dict[Any, int]:
+def _tokens_removed(changes: Sequence[PlaybookDelta]) -> dict[Any, int]:
     """Map each entry that the import removes or shrinks to the tokens that the entry loses."""
     lost = {}
-    for proposal in proposals:
-        entry = proposal.entry
-        if entry is None or not (proposal.content or proposal.operation == "delete"):
+    for change in changes:
+        entry = change.entry
+        if entry is None or not (change.content or change.operation == "delete"):
             continue
-        after = line_of(entry.label, proposal.content) if proposal.content else ""
+        after = line_of(entry.label, change.content) if change.content else ""
         lost_tokens = entry.tokens - tokens.estimate(after)
         if lost_tokens > 0:
             lost[entry.pk] = lost_tokens
     return lost
 
 
-def _with_key(project: Project, proposal: Proposal) -> Proposal:
-    """Set an idempotency key, so that repeating the same import changes nothing."""
-    entry = proposal.entry
-    parts = [
+def _key(project: Project, change: PlaybookDelta) -> str:
+    """Return an idempotency key, so that repeating the same import changes nothing."""
+    entry, aliases = change.entry, change.payload.get("aliases", ())
+    return drafts.key(
         "import",
-        str(project.pk),
-        proposal.operation,
+        project.pk,
+        change.operation,
         f"{entry.pk} {entry.version}" if entry else "",
-        texts.similarity_hash(proposal.content) if proposal.content else "",
-        *([] if proposal.content else sorted(proposal.settings.get("aliases", ()))),
-    ]
-    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return replace(proposal, idempotency_key=key)
+        same_text.hash_text(change.content) if change.content else "",
+        *([] if change.content else sorted(aliases)),
+    )

@@ -19,9 +19,9 @@ from common.text import plain_text as texts
 from common.text import secrets
 from playbook.exchange import ace_format, import_plan, managed_block, markdown_list
 from playbook.exchange.ace_format import ParsedPlaybook, UnparsedLine
+from playbook.lessons import intake
+from playbook.lessons.draft import Draft, Producer
 from playbook.models import PlaybookDelta
-from playbook.proposals import submission
-from playbook.proposals.proposed_change import Producer, Proposal
 from projects.models import Project
 
 Format = Literal["ace", "agents-md", "markdown"]
@@ -87,7 +87,7 @@ def import_text(
         category=category,
         is_whole=format == "ace",
         producer=producer,
-        producer_name=producer_name or caller.name,
+        producer_name=(producer_name or caller.name)[:100],
         agent_id=caller.agent_id,
     )
     return _submit_plan(project, plan, parsed, caller)
@@ -113,12 +113,12 @@ def _submit_plan(
     parsed: ParsedPlaybook,
     caller: Caller,
 ) -> ImportResult:
-    keys = [proposal.idempotency_key for proposal in plan.proposals]
+    keys = [draft.delta.idempotency_key for draft in plan.drafts]
     known = set(
         _deltas_with_keys(project, keys).values_list("idempotency_key", flat=True)
     )
-    new_proposals = [p for p in plan.proposals if p.idempotency_key not in known]
-    _submit_in_chunks(project, new_proposals, caller)
+    new = [each for each in plan.drafts if each.delta.idempotency_key not in known]
+    _submit_in_chunks(project, new, caller)
     deltas = list(_deltas_with_keys(project, keys).order_by("pk"))
     waits = [delta.pk for delta in deltas if delta.status == delta.DeltaStatus.PENDING]
     unparsed = sorted([*parsed.unparsed, *plan.unparsed], key=lambda each: each.line)
@@ -131,16 +131,16 @@ def _submit_plan(
 
 
 def _submit_in_chunks(
-    project: Project, new_proposals: Sequence[Proposal], caller: Caller
+    project: Project, drafts: Sequence[Draft], caller: Caller
 ) -> None:
-    """Submit the proposals in chunks, with one transaction for each chunk.
+    """Submit the drafts in chunks, with one transaction for each chunk.
 
     Other writers therefore wait only briefly for the lock.
     """
-    prepared = submission.prepare(project, new_proposals, caller)
-    for start in range(0, len(new_proposals), CHUNK):
-        chunk = prepared.items[start : start + CHUNK]
-        submission.submit(replace(prepared, items=chunk))
+    prepared = intake.prepare(project, drafts, caller)
+    for start in range(0, len(drafts), CHUNK):
+        chunk = prepared.drafts[start : start + CHUNK]
+        intake.file(replace(prepared, drafts=chunk))
 
 
 def _deltas_with_keys(project: Project, keys: Sequence[str]) -> QuerySet[PlaybookDelta]:

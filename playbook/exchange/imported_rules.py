@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.utils.text import capfirst
 
-from common.text import plain_text as texts
-from common.text import secrets
+from common.text import same_text, secrets
 from playbook.entries.text_limits import MAX_CONTENT
 from playbook.exchange.ace_format import LARGEST_COUNT, RuleLine, UnparsedLine
 from projects.models import Project
@@ -35,7 +34,7 @@ class ImportedRule:
 
     @property
     def hash(self) -> str:
-        return texts.similarity_hash(self.text)
+        return same_text.hash_text(self.text)
 
 
 @dataclass(frozen=True)

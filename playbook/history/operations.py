@@ -1,4 +1,4 @@
-"""Apply each kind of delta to the entries, within a revision."""
+"""Apply each kind of delta to the entries, in a revision."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from common import errors
+from common.caller import Caller
 from inference.embedding.vector import Vector
 from memories.lifecycle import delete
 from memories.models import Memory
 from playbook.history import votes
-from playbook.history.revision import COUNTERS, Revision
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.history.revision import COUNTERS, Cause, Revision
+from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
 from playbook.rule_text import applicability
 
 Status = PlaybookEntry.EntryStatus
-# Columns that a delta's payload may set. A delta sets content and category by its own
-# columns.
-SETTABLE_COLUMNS = (
+# Operations that write the text of an entry.
+WRITES_TEXT = (
+    PlaybookDelta.DeltaOperation.ADD,
+    PlaybookDelta.DeltaOperation.UPDATE,
+    PlaybookDelta.DeltaOperation.MERGE,
+)
+# Columns that a delta sets by its own columns, where it has a value for them.
+LESSON_COLUMNS = ("content", "category", "tags", "applies_to", "expires_when")
+# Columns that only a person sets; the payload of a delta has them.
+PAYLOAD_COLUMNS = (
     "condition",
     "action",
-    "tags",
-    "applies_to",
     "priority",
     "pinned",
     "locked",
@@ -43,6 +49,35 @@ class EntryState(errors.StateConflict):
 
 class StaleEntry(errors.StaleVersion):
     """The entry has changed since you read it; read it again and repeat your change."""
+
+
+def apply(
+    playbook: Playbook,
+    delta: PlaybookDelta,
+    caller: Caller,
+    *,
+    status: PlaybookDelta.DeltaStatus,
+    vector: Vector | None = None,
+) -> list[PlaybookChange]:
+    """Apply a saved delta as one revision, set its status, and return the changes in order.
+
+    Every proposal changes entries in this way, under the lock of the playbook. Raises
+    StaleEntry, EntryState, DuplicateEntry, OverBudget and UnsafeText. A delta that changes
+    nothing makes no revision.
+    """
+    cause = Cause(
+        reason=delta.reason,
+        delta_id=delta.pk,
+        run_id=delta.run_id,
+        memory_id=delta.memory_id,
+        agent_id=delta.agent_id,
+    )
+    revision = Revision(playbook, caller, cause)
+    perform(revision, delta, vector)
+    delta.status = status
+    delta.version += 1
+    delta.save()
+    return revision.close()
 
 
 def perform(
@@ -80,14 +115,14 @@ def refuse_stale(entry: PlaybookEntry, expected_version: int | None) -> None:
 def columns_to_set(delta: PlaybookDelta) -> dict[str, Any]:
     """Return the columns that an addition or update sets, as Python values."""
     found = {
-        name: delta.payload[name] for name in SETTABLE_COLUMNS if name in delta.payload
+        name: delta.payload[name] for name in PAYLOAD_COLUMNS if name in delta.payload
     }
     if isinstance(found.get("review_after"), str):
         found["review_after"] = parse_datetime(found["review_after"])
-    if delta.content:
-        found["content"] = delta.content
-    if delta.category:
-        found["category"] = delta.category
+    for name in LESSON_COLUMNS:
+        value = getattr(delta, name)
+        if value not in (None, ""):
+            found[name] = value
     return found
 
 
@@ -95,13 +130,19 @@ def _add(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> Non
     imported = {n: delta.payload[n] for n in IMPORTED_COLUMNS if n in delta.payload}
     entry = PlaybookEntry(
         project_id=delta.project_id,
-        author_kind=delta.producer,
+        author_kind=_author_kind(delta),
         **columns_to_set(delta),
         **imported,
     )
     _supersede(revision, entry, delta.targets)
     revision.add(entry, vector=vector)
     delta.entry = entry
+
+
+def _author_kind(delta: PlaybookDelta) -> str:
+    """Return who wrote the rule: the words of an agent are those of its model."""
+    producers = PlaybookDelta.Producer
+    return producers.MODEL if delta.producer == producers.AGENT else delta.producer
 
 
 def _update(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
@@ -133,7 +174,7 @@ def _supersede(
 
 def _tag(revision: Revision, delta: PlaybookDelta, vector: Vector | None) -> None:
     entry = _load_live(delta)
-    tags = delta.payload.get("tags", [])
+    tags = delta.tags or []
     if entry.tags != tags:
         revision.change(entry, "tag", {"tags": tags})
 
@@ -155,9 +196,6 @@ def _restore(revision: Revision, delta: PlaybookDelta, vector: Vector | None) ->
         raise EntryState(f"{entry.label} is already active.")
     _supersede(revision, entry, delta.targets)
     changed = {"status": Status.ACTIVE, "superseded_by_id": None}
-    # The decision about a conflict can give the restored entry other words.
-    new_values = columns_to_set(delta)
-    changed |= {n: v for n, v in new_values.items() if getattr(entry, n) != v}
     revision.change(entry, "restore", changed, vector=vector)
 
 

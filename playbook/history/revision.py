@@ -38,6 +38,7 @@ COLUMNS = [
     "action",
     "tags",
     "applies_to",
+    "expires_when",
     "priority",
     "status",
     "helpful",
@@ -57,7 +58,7 @@ COLUMNS = [
     "aliases",
 ]
 # Columns that came later. The first change of an older entry does not have them.
-LATER_COLUMNS: Mapping[str, Any] = {"applies_to": []}
+LATER_COLUMNS: Mapping[str, Any] = {"applies_to": [], "expires_when": ""}
 COUNTERS = ("helpful", "harmful", "neutral")
 # A change holds only the ids that were added or removed, so that its row stays small.
 SUPPORTS = "supporting_memory_ids"

@@ -28,7 +28,7 @@ class Producer(StrEnum):
     RULE = "rule"
     MODEL = "model"
     AGENT = "agent"
-    PERSON = "person"
+    PERSON = "human"
 
 
 class Speaker(StrEnum):

@@ -159,3 +159,12 @@ def get(entry_id: uuid.UUID, caller: Caller, role: Role = Role.VIEWER) -> Playbo
         raise errors.NotFound(f"There is no entry {entry_id}.")
     caller.require(role, found.project_id)
     return found
+
+
+def get_live(project: Project, label: str, caller: Caller) -> PlaybookEntry:
+    """Return the live entry with a label. Raises NotFound."""
+    rows = find(project, EntryFilters(), caller).light()
+    found: PlaybookEntry | None = rows.filter(label=label).first()
+    if found is None:
+        raise errors.NotFound(f"There is no live rule {label}.")
+    return found

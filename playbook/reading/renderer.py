@@ -15,7 +15,14 @@ from playbook import models
 from playbook.entries import freshness
 from playbook.models import Exposure, PlaybookEntry
 from playbook.queries import EntryQuerySet
-from playbook.reading import entry_list, exposures, past_revisions, relevance
+from playbook.reading import (
+    entry_list,
+    exposures,
+    own_lessons,
+    past_revisions,
+    relevance,
+)
+from playbook.reading.own_lessons import OwnLesson
 from playbook.reading.relevance import Relevance, Relevances
 from playbook.rule_text import entry_line
 from playbook.rule_text.applicability import ALWAYS, Surroundings
@@ -210,7 +217,8 @@ def render(
 ) -> RenderedPlaybook:
     """Render the active entries within a budget of tokens.
 
-    Text that waits for a decision is not included. Pinned entries come first, then the
+    Of the texts that wait for a decision, only those of the caller's person are included,
+    last and marked (`own_lessons`). Pinned entries come first, then the
     rules that apply always, then those about a tool, path or language of the task. Then
     come the entries above the relevance gate, ordered by their lead; measurements showed
     that this order helps. The remaining entries follow in the order of the hybrid
@@ -241,9 +249,11 @@ def render(
             or rendered_entry.is_relevant
         )
         (candidates if is_in else below).append(rendered_entry)
-    fitting_entries = fit_budget(candidates, limit)
+    own = own_lessons.find(project, caller)
+    fitting: list[RenderedEntry | OwnLesson] = fit_budget([*candidates, *own], limit)
+    fitting_entries = [each for each in fitting if isinstance(each, RenderedEntry)]
     fitting_ids = {rendered_entry.entry.pk for rendered_entry in fitting_entries}
-    text = write_lines(fitting_entries)
+    text = write_lines(fitting)
     return RenderedPlaybook(
         text=text,
         rendered_entries=fitting_entries,

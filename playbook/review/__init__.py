@@ -2,5 +2,5 @@
 
 People accept, edit, reject, merge, revert, resolve and verify.
 
-May import `playbook.proposals` and everything below it.
+May import `playbook.lessons` and everything below it.
 """

@@ -17,15 +17,16 @@ from common import errors
 from common.caller import Caller, Role
 from playbook.history import live_guard
 from playbook.history.live_guard import UnsafePhrases, UnsafeText
+from playbook.history.operations import WRITES_TEXT
+from playbook.lessons.draft import Operation
 from playbook.models import PlaybookDelta
-from playbook.proposals.proposed_change import WRITES_TEXT, Operation
 from playbook.rule_text import unsafe_phrases
 
 Status = PlaybookDelta.DeltaStatus
 DeltaAction = Literal["accept", "edit", "merge", "reject", "undo"]
 ACTIONS: tuple[DeltaAction, ...] = get_args(DeltaAction)
 # Warnings after which a person reads a proposal alone, and not among others.
-READ_ALONE = frozenset({"language", "foreign", "supply"})
+READ_ALONE = frozenset({"unsafe"})
 
 
 class OwnDelta(errors.Forbidden):
@@ -242,5 +243,5 @@ def proposed_text(delta: PlaybookDelta) -> str:
         delta.content,
         str(payload.get("condition") or ""),
         str(payload.get("action") or ""),
-        [str(tag) for tag in payload.get("tags") or ()],
+        delta.tags or (),
     )

@@ -13,14 +13,13 @@ from inference.embedding.vector import Vector
 from playbook import delta_vectors
 from playbook.history import operations
 from playbook.history.live_guard import UnsafeText
-from playbook.models import PlaybookDelta
-from playbook.proposals import apply, proposed_change
-from playbook.proposals.person_edits import (
+from playbook.lessons.draft import Producer, to_json
+from playbook.lessons.person_edits import (
     refuse_alone,
     refuse_secrets,
     refuse_unknown_category,
 )
-from playbook.proposals.proposed_change import Producer
+from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.review import (
     available,
     delta_review,
@@ -40,6 +39,7 @@ class Acceptance:
     vector: Vector | None
     note: str
     in_bulk: bool = False
+    replaces: PlaybookEntry | None = None
 
 
 def accept(
@@ -49,16 +49,17 @@ def accept(
     version: int | None = None,
     note: str = "",
     in_bulk: bool = False,
+    replaces: PlaybookEntry | None = None,
     embedded_text: EmbeddedText | None = None,
 ) -> PlaybookDelta:
-    """Apply a waiting delta.
+    """Apply a waiting delta; an addition may replace the live rule `replaces`.
 
     A delta in quarantine is refused, and only a delta of low risk is accepted in a bulk. If two curators accept a delta at the same time, exactly
     one succeeds. If the entry of the delta has changed since the delta was written, the
     delta is renewed, and StaleEntry is raised: the person decides about it as it is now.
     """
     embedded_text = embedded_text or delta_review.embed_text(delta, delta.content)
-    decision = Acceptance({}, embedded_text.vector, note, in_bulk)
+    decision = Acceptance({}, embedded_text.vector, note, in_bulk, replaces)
     return _accept_or_mark(delta, caller, decision, version)
 
 
@@ -119,8 +120,10 @@ def _accept_locked(
         )
     if decision.changes:
         _reword(delta, decision.changes)
+    if decision.replaces:
+        _replace(delta, decision.replaces)
     delta_review.sign(delta, caller, decision.note)
-    apply.apply_delta(
+    operations.apply(
         playbook,
         delta,
         caller,
@@ -132,6 +135,15 @@ def _accept_locked(
     return delta
 
 
+def _replace(delta: PlaybookDelta, entry: PlaybookEntry) -> None:
+    """Have an addition take the place of a live rule, as its version is now."""
+    if delta.operation != PlaybookDelta.DeltaOperation.ADD:
+        raise errors.Invalid("Only an addition can replace a rule.")
+    if entry.project_id != delta.project_id:
+        raise errors.NotFound(f"There is no entry {entry.pk} in this project.")
+    delta.targets = [{"id": str(entry.pk), "version": entry.version}]
+
+
 def _reword(delta: PlaybookDelta, changes: Mapping[str, Any]) -> None:
     delta.suggested = delta_review.original_proposal(delta)
     delta.producer = Producer.HUMAN
@@ -139,10 +151,10 @@ def _reword(delta: PlaybookDelta, changes: Mapping[str, Any]) -> None:
         # The words are a person's now; the last step reads them again.
         delta.risk = "high"
     for name, value in changes.items():
-        if name in ("content", "category"):
+        if name in operations.LESSON_COLUMNS:
             setattr(delta, name, value)
         else:
-            delta.payload[name] = proposed_change.to_json(value)
+            delta.payload[name] = to_json(value)
 
 
 @write
@@ -156,8 +168,8 @@ def reject(
 ) -> PlaybookDelta:
     """Reject a waiting or stale delta, with a reason that its producer sees.
 
-    The rejection is kept. `playbook.proposals.recurrence` recognizes the lesson when it
-    recurs, and `playbook.learning.deduplicate` does not propose the rejected merge
+    The rejection is kept. `playbook.lessons.repeats` recognizes the lesson when it
+    recurs, and `playbook.lessons.tidy` does not propose the rejected merge
     again. Rejecting a doubt confirms the entry.
     """
     _, delta = delta_review.lock_delta(delta, "reject", caller, version=version)

@@ -10,17 +10,18 @@ from audit import trail
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
-from common.text import plain_text as texts
+from common.text import same_text
 from inference.embedding.vector import Vector
 from playbook import delta_vectors
 from playbook.entries import neighbours
+from playbook.history.operations import WRITES_TEXT
 from playbook.history.revision import lock_playbook
+from playbook.lessons.draft import Producer
+from playbook.lessons.gates import GateResult
 from playbook.models import Playbook, PlaybookDelta
-from playbook.proposals.proposed_change import WRITES_TEXT, Producer
 from playbook.review import available
 from playbook.review.available import DeltaAction
 from playbook.rule_text import unsafe_phrases
-from playbook.rule_text.text_gates import GateResult
 
 Status = PlaybookDelta.DeltaStatus
 # Reasons that a curator gives for a rejection (docs/playbook.md, "Deciding").
@@ -81,7 +82,7 @@ def embed_text(delta: PlaybookDelta, content: str) -> EmbeddedText:
     """
     if not content or delta.operation not in WRITES_TEXT:
         return EmbeddedText(content, None)
-    is_as_proposed = texts.similarity_hash(content) == delta.similarity_hash
+    is_as_proposed = same_text.hash_text(content) == delta.similarity_hash
     stored_vector = delta_vectors.find(delta) if is_as_proposed else None
     return EmbeddedText(content, stored_vector or neighbours.embed_text(content))
 
@@ -102,6 +103,8 @@ def original_proposal(delta: PlaybookDelta) -> dict[str, object]:
         "entry_id": str(delta.entry_id) if delta.entry_id else None,
         "content": delta.content,
         "category": delta.category,
+        "tags": delta.tags,
+        "applies_to": delta.applies_to,
         "payload": dict(delta.payload),
         "producer": delta.producer,
     }
@@ -137,7 +140,7 @@ def mark_quarantined(delta: PlaybookDelta, caller: Caller) -> None:
     if not found:
         return
     message = unsafe_phrases.describe(found[0].phrases)
-    gate = GateResult("danger", "fail", ", ".join(found[0].kinds), "none", message)
+    gate = GateResult("unsafe", "fail", ", ".join(found[0].kinds), "none", message)
     delta_row.gates = [
         *(old for old in delta_row.gates if old["name"] != gate.name),
         asdict(gate),

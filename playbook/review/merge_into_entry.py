@@ -8,9 +8,10 @@ from common.db import write
 from common.text import same_text
 from playbook import delta_vectors
 from playbook.entries import neighbours
+from playbook.history import operations
+from playbook.lessons import person_edits
+from playbook.lessons.draft import Operation, Producer
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import apply, person_edits
-from playbook.proposals.proposed_change import Operation, Producer
 from playbook.review import available, delta_review
 from playbook.review.delta_review import EmbeddedText
 from playbook.rule_text import merge_texts
@@ -112,7 +113,7 @@ def _merge_locked(
         delta.producer = Producer.HUMAN
     delta_review.sign(delta, caller, note)
     status = Status.EDITED if embedded_text.is_by_hand else Status.ACCEPTED
-    apply.apply_delta(
+    operations.apply(
         playbook,
         delta,
         caller,
@@ -135,7 +136,8 @@ def _retarget(
     delta.operation = Operation.MERGE
     delta.entry, delta.expected_version = entry, version
     delta.content, delta.category = text, ""
-    for name in ("condition", "action", "applies_to"):
+    for name in ("condition", "action"):
         delta.payload.pop(name, None)
-    if tags := delta.payload.pop("tags", None):
-        delta.payload["tags"] = list(dict.fromkeys([*entry.tags, *tags]))
+    delta.applies_to = None
+    if delta.tags:
+        delta.tags = list(dict.fromkeys([*entry.tags, *delta.tags]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -17,11 +17,11 @@ from inference.embedding.vector import Vector
 from playbook import delta_vectors
 from playbook.history import operations
 from playbook.history.revision import COUNTERS, SUPPORTS
+from playbook.lessons import gates, intake, policy
+from playbook.lessons.draft import Draft, Operation
+from playbook.lessons.gates import GateResult
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.proposals import gates, policy, submission
-from playbook.proposals.proposed_change import Operation, PreparedProposal
 from playbook.review import available, delta_review
-from playbook.rule_text.text_gates import GateResult
 
 Status = PlaybookDelta.DeltaStatus
 EntryVersion = tuple[uuid.UUID, int]  # id of an entry, and the version that was read
@@ -29,8 +29,6 @@ ColumnChanges = dict[str, tuple[Any, Any]]
 # Columns that every change sets, and columns that change only when an entry is used.
 IGNORED_COLUMNS = {"version", "updated_at", SUPPORTS, *COUNTERS}
 ENTRY_CHANGED = "The entry has changed since this proposal."
-# Gates that compare quotes and their surroundings with the texts of the run.
-RUN_GATES = ("verbatim", "instruction")
 # Operations that may apply to entries that are not active.
 INACTIVE_OPERATIONS = (Operation.RESTORE, Operation.DELETE)
 
@@ -50,8 +48,8 @@ class EntryDrift:
 def renew_stale(delta: PlaybookDelta, caller: Caller) -> None:
     """Renew a delta after a decision that was refused because its entry has changed.
 
-    The text of the delta stays. The gates run again, except the gates that compare
-    quotes with the run. If an entry is no longer active, the delta is marked stale.
+    The text of the delta stays. The gates run again; what was beside its quotes stays
+    known. If an entry is no longer active, the delta is marked stale.
     """
     playbook, delta = delta_review.lock_row(delta)
     if delta.status not in available.WAITING:
@@ -73,39 +71,25 @@ def renew(
 ) -> None:
     """Renew a locked delta for the current versions of its entries."""
     _move_versions(delta)
-    item = submission.reevaluate(delta, vector)
-    results = _gates(delta, gates.evaluate(playbook, item, key_id=delta.key_id))
+    draft = Draft(delta, vector=vector)
+    draft = replace(draft, match=intake.find_match(draft))
+    results = _gates(delta, gates.evaluate(playbook, draft, key_id=delta.key_id))
     delta.gates = [asdict(gate) for gate in results]
-    _set_risk(delta, item, results, caller)
+    decision = policy.decide(delta.project, draft, results, caller)
+    # It waits for a person in any case, as its quotes are not compared again.
+    delta.status, delta.risk = Status.PENDING, decision.risk
+    delta.review_note = decision.reason[:1000]
     delta.version += 1
     delta.save()
 
 
 def _gates(delta: PlaybookDelta, results: Sequence[GateResult]) -> list[GateResult]:
-    """Renew the results of the gates.
-
-    Results that need the texts of the run are kept, because these texts are not stored.
-    """
-    run_results = [
-        GateResult(**gate) for gate in delta.gates if gate["name"] in RUN_GATES
-    ]
-    new_results = [gate for gate in results if gate.name != "verbatim"]
-    return list(dict.fromkeys([*run_results, *new_results]))
-
-
-def _set_risk(
-    delta: PlaybookDelta,
-    item: PreparedProposal,
-    results: Sequence[GateResult],
-    caller: Caller,
-) -> None:
-    """Set the risk by the results of the gates.
-
-    The delta waits for a person in any case.
-    """
-    decision = policy.decide(delta.project, item.proposal, results, caller)
-    delta.status, delta.risk = Status.PENDING, decision.risk
-    delta.review_note = decision.reason[:1000]
+    """Keep the verdict of `unsafe`, which has read the texts around the quotes."""
+    before = {gate["name"]: GateResult(**gate) for gate in delta.gates}
+    unsafe = before.get("unsafe")
+    if unsafe is None or unsafe.verdict == "pass":
+        return list(results)
+    return [unsafe if each.name == unsafe.name else each for each in results]
 
 
 def _move_versions(delta: PlaybookDelta) -> None:

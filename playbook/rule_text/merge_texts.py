@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 
 from common.text import literals
-from playbook.rule_text import text_gates, text_patterns
+from playbook.rule_text import text_patterns
 
-_SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s++(?=[^a-z\s])|(?<!\s)[^\S\n]*+\n\s*+")
+MAX_WORDS = 60  # of a merged text
+MAX_DROPPED = 0.40  # the share of the words of a text that another one may lack
 # Two sentences that share this much of their specific words are about the same subject.
 # If such sentences name different values, they contradict each other.
 SAME_SUBJECT = 0.5
@@ -27,25 +28,52 @@ def merge(old: str, new: str) -> str | None:
         return old
     if covers(new, old):
         return new
-    new_parts = [part for part in split_sentences(new) if not covers(old, part)]
-    own = [part for part in split_sentences(old) if not covers(new, part)]
+    new_parts = [part for part in text_patterns.sentences(new) if not covers(old, part)]
+    own = [part for part in text_patterns.sentences(old) if not covers(new, part)]
     if any(_have_same_subject(one, other) for one in new_parts for other in own):
         return None
     text = " ".join([_end_sentence(old.strip()), *new_parts])
-    return text if len(text.split()) <= text_gates.MAX_WORDS else None
+    return text if len(text.split()) <= MAX_WORDS else None
 
 
 def covers(whole: str, part: str) -> bool:
-    """Whether one text can replace another text, by the gate `shrink`."""
-    results = (
-        text_gates.check_literals(part, whole),
-        text_gates.check_words(part, whole),
+    """Whether one text can replace another one: it has its names and most of its words."""
+    if find_dropped(part, whole):
+        return False
+    words = text_patterns.WORD.findall(part.lower())
+    kept = set(text_patterns.WORD.findall(whole.lower()))
+    dropped = sum(word not in kept for word in words)
+    return not words or dropped / len(words) < MAX_DROPPED
+
+
+def find_dropped(before: str, after: str) -> list[str]:
+    """Return the literals of a text that the other one lacks: `/a/b` does not have `/a`."""
+    known = {literal.casefold() for literal in literals.find_literals(after)}
+    text = fold(after)
+    return sorted(
+        literal
+        for literal in literals.find_literals(before)
+        if literal.casefold() not in known and not _has_whole(fold(literal), text)
     )
-    return all(result.verdict == "pass" for result in results)
 
 
-def split_sentences(text: str) -> list[str]:
-    return [part for part in _SENTENCE_BREAK.split(text.strip()) if part]
+def has_literal(literal: str, text: str) -> bool:
+    """Whether a folded text contains a folded literal as a whole: 130 does not contain 30.
+
+    A literal that ends in `_`, `-` or `/` is a prefix: `gift_card_1234` has `gift_card_`.
+    """
+    end = "" if literal.endswith(("_", "-", "/")) else r"(?!\w|[.,]\d)"
+    pattern = rf"(?<![\w])(?<!\d[.,]){re.escape(literal)}{end}"
+    return re.search(pattern, text) is not None
+
+
+def _has_whole(literal: str, text: str) -> bool:
+    longer = rf"(?<!\w){re.escape(literal)}[./]\w[\w./-]*"
+    return has_literal(literal, re.sub(longer, " ", text))
+
+
+def fold(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _have_same_subject(one: str, other: str) -> bool:

@@ -1,40 +1,14 @@
-"""Patterns and word tables by which the gates read the text of a lesson."""
+"""Patterns and words by which the gates read the text of a lesson."""
 
 from __future__ import annotations
 
 import re
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_SENTENCE_BREAK = re.compile(
+    r"(?<=[.!?])\s++(?=[^a-z\s])|(?<=[\u3002\uff01\uff1f])\s*+(?=.)|(?<!\s)[^\S\n]*+\n\s*+"
+)
 LIST_ITEM = re.compile(r"^[^\S\n]*(?:[-*•]|\d+[.)])\s+\S", re.MULTILINE)
-
-_VERBS = (
-    "use|avoid|prefer|call|check|verify|ensure|make sure|run|set|add|remove|return|pass"
-    "|read|write|open|close|create|delete|update|install|upgrade|pin|import|export|keep"
-    "|catch|handle|raise|retry|wait|stop|start|restart|enable|disable|configure|convert"
-    "|parse|validate|compare|sort|filter|split|join|merge|rename|replace|copy|move|load"
-    "|save|store|fetch|send|request|ask|confirm|report|include|exclude|ignore|skip"
-    "|limit|quote|escape|encode|decode|format|round|treat|look|search|find|follow|give"
-    "|get|put|take|test|mock|reset|clear|cache|index|lock|log|print|implement|define"
-    "|declare|initiali[sz]e|iterate|loop|collect|count|compute|calculate|extract|map"
-    "|match|map|build|compile|deploy|commit|rebase|fix|change|edit|apply|combine|reuse"
-    "|choose|select|pick|provide|specify|state|mark|tag|remember|note that|do|don't"
-    "|never|always|instead|only|first|begin|end|finish|consult|consider|increase|reduce"
-    "|lower|drop|wrap|assign|assert|await|authenticate|log in|sign|refresh|paginate"
-    "|download|upload|book|cancel|offer|refuse|reject|accept|explain|answer|tell|show"
-    "|try|attach|double-check|freeze|prefix|refrain|reproduce|seed|stick to|batch|back up"
-    "|generate|group|inform|invalidate|investigate|introduce|link|migrate|name|notify"
-    "|post|prepare|publish|repeat|reload|rotate|schedule|summari[sz]e|trust|warn"
-    "|write down|log ?in|monitor|measure|trace|trim|unlock|pause"
-)
-DIRECTIVE = re.compile(
-    r"\b(?:should(?:n't)?|must(?:n't)?|shall|need(?:s)? to|ha(?:s|ve) to|ought to|always"
-    r"|never|instead of|rather than|do not|don't|avoid|prefer|make sure|ensure"
-    r"|be sure)\b"
-    # A run of white space is read once, from its start to beyond its first line break.
-    r"|(?:\A|[.!?:;,]\s*|(?<!\s)[^\S\n]*\n\s*|\d[.)]\s*|\bthen\s+|\band\s+)"
-    rf"(?:please\s+)?(?:{_VERBS})\b",
-    re.IGNORECASE,
-)
 
 VAGUE = frozenset(
     re.findall(
@@ -83,7 +57,6 @@ _CODE = r"[\"'`*#(]{0,3}(?-i:(?=[A-Z0-9_-]*\d\d)[A-Z0-9][A-Z0-9_-]{3,})\b"
 EXAMPLE = re.compile(
     r"\((?:e\.g\.|i\.e\.|for example|for instance|such as|like)[^)\n]{0,200}\)"
 )
-QUOTATION = re.compile(r"'[^'\n]{1,40}'|\"[^\"\n]{1,40}\"")
 ONE_OFFS = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
     for name, pattern in (
@@ -118,9 +91,7 @@ ONE_OFFS = tuple(
         ("a temporary path", r"/tmp/[\w./-]{1,80}\d[\w./-]{0,80}"),
     )
 )
-OCCASION = re.compile(
-    r"\b(?<!including )(?:today|yesterday|tomorrow|tonight|just now|earlier today"
-    r"|in this case|this (?:user|customer|passenger|conversation|session|run|task|time"
-    r"|morning|afternoon|evening))\b",
-    re.IGNORECASE,
-)
+
+
+def sentences(text: str) -> list[str]:
+    return [part for part in _SENTENCE_BREAK.split(text.strip()) if part]

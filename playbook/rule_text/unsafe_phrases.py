@@ -17,6 +17,13 @@ from common.text.prompt_injection import Injection, find_injections
 CACHED_TEXTS = 128  # texts of rules, which are short
 MAX_NAMED = 3  # phrases that a message names
 MAX_PHRASE = 80  # characters of a phrase in a message
+# Kinds of injections that an ordinary log does not contain.
+COMMAND_INJECTIONS = {
+    "it cancels other instructions",
+    "it gives the reader another role",
+    "it asks for what the reader must not give",
+    "it hides from the user",
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,12 @@ def find_dangers(
 def find_instructions(text: str) -> tuple[Injection, ...]:
     """Return the phrases of a text that instruct the model that reads it."""
     return find_injections(text)
+
+
+def find_commands(text: str) -> list[str]:
+    """Return what a text asks of its reader that an ordinary log does not ask."""
+    found = (each.name for each in find_injections(text))
+    return [name for name in found if name in COMMAND_INJECTIONS]
 
 
 def _instructions(text: str) -> list[UnsafePhrase]:

@@ -11,9 +11,9 @@ from common.api.serializers import InProject, PageQuery
 from common.caller import Caller, Role
 from memories.serializers.fields import CommaList
 from playbook.entries.text_limits import MAX_CONTENT, MAX_INTEGER, MAX_QUOTE, MAX_REASON
+from playbook.history.operations import WRITES_TEXT
+from playbook.lessons import person_edits
 from playbook.models import PlaybookDelta
-from playbook.proposals import person_edits
-from playbook.proposals.proposed_change import WRITES_TEXT
 from playbook.review import available, delta_review
 from playbook.review.available import Permissions
 from playbook.serializers.entries import (
@@ -131,10 +131,17 @@ class CreateDelta(InProject, EntryText, WithReason, WithVersion):
 
 
 class QuoteOut(serializers.Serializer[Any]):
+    source = serializers.CharField(
+        default="run", help_text="What is quoted: a run, a message or a commit."
+    )  # type: ignore[assignment]  # a field of that name
+    id = serializers.CharField(default="")
     field = serializers.CharField()
     start = serializers.IntegerField()
     end = serializers.IntegerField()
     quote = serializers.CharField()
+    speaker = serializers.CharField(
+        default="", help_text="Who said it: person, call, test, agent or foreign."
+    )
 
 
 class GateOut(serializers.Serializer[Any]):
@@ -176,6 +183,12 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
             "targets",
             "content",
             "category",
+            "kind",
+            "tags",
+            "applies_to",
+            "confidence",
+            "expires_when",
+            "session",
             "payload",
             "suggested",
             "reason",
@@ -204,6 +217,7 @@ class DeltaOut(serializers.ModelSerializer[PlaybookDelta]):
         may_review = self._permissions.caller.may(Role.CURATOR, delta.project_id)
         if delta.is_quarantined and not may_review:
             hidden = {"content": "", "reason": "", "review_note": HIDDEN}
+            shown |= {"tags": None, "applies_to": None, "expires_when": ""}
             shown |= {**hidden, "payload": {}, "suggested": {}, "evidence": []}
             shown["gates"] = [gate | {"message": ""} for gate in shown["gates"]]
         return shown
@@ -254,17 +268,25 @@ class WriteOut(serializers.Serializer[Any]):
     entry = EntryDetail(allow_null=True)
 
 
-class AcceptDelta(WithVersion):
+class DecideDelta(WithVersion):
     note = serializers.CharField(
         max_length=MAX_REASON, required=False, allow_blank=True, default=""
     )
 
 
-class EditDelta(AcceptDelta, EntryText):
+class AcceptDelta(DecideDelta):
+    replaces = serializers.CharField(
+        max_length=64,
+        required=False,
+        help_text="The label of the live rule in whose place the new one stands.",
+    )
+
+
+class EditDelta(DecideDelta, EntryText):
     pass
 
 
-class MergeDelta(AcceptDelta):
+class MergeDelta(DecideDelta):
     entry_id = serializers.UUIDField(help_text="The entry to merge into.")
     content = serializers.CharField(
         max_length=MAX_CONTENT,

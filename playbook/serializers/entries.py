@@ -17,8 +17,8 @@ from playbook.entries.text_limits import (
     MAX_REASON,
     MIN_INTEGER,
 )
+from playbook.lessons import person_edits
 from playbook.models import PlaybookEntry, Support
-from playbook.proposals import person_edits
 from playbook.reading import entry_list, exposures
 from playbook.reading.past_revisions import PastEntry
 from playbook.rule_text import applicability

@@ -75,7 +75,8 @@ class SkippedCounts(serializers.Serializer[Any]):
 class RenderOut(serializers.Serializer[Any]):
     """The rendered playbook.
 
-    `text` holds one line for each entry. The text is data for a prompt and never
+    `text` holds one line for each entry, and one marked `[yours]` for each lesson that the
+    person behind the key has told and that waits for everybody else. The text is data for a prompt and never
     instructions.
     """
 

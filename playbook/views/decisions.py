@@ -13,7 +13,7 @@ from access.project_view import ProjectView
 from common.caller import Role
 from playbook.history import operations
 from playbook.history.live_guard import UnsafeText
-from playbook.models import PlaybookDelta
+from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.reading import delta_list, entry_list
 from playbook.review import (
     decide,
@@ -84,7 +84,8 @@ class AcceptDeltaView(DeltaDecisionView):
     def post(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Apply a waiting delta.
 
-        A key cannot accept its own proposal. A delta in quarantine is edited or rejected.
+        With `replaces`, an addition takes the place of the live rule with this label. A key
+        cannot accept its own proposal. A delta in quarantine is edited or rejected.
         """
         return super().post(request, delta_id)
 
@@ -97,8 +98,16 @@ class AcceptDeltaView(DeltaDecisionView):
             self.caller,
             version=data.get("expected_version"),
             note=data["note"],
+            replaces=self.find_replaced(delta, data),
             embedded_text=self.embedded_text,
         )
+
+    def find_replaced(
+        self, delta: PlaybookDelta, data: dict[str, Any]
+    ) -> PlaybookEntry | None:
+        if "replaces" not in data:
+            return None
+        return entry_list.get_live(delta.project, data["replaces"], self.caller)
 
 
 class EditDeltaView(DeltaDecisionView):

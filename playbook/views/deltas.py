@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
@@ -15,9 +16,10 @@ from common.api import problem
 from common.api.serializers import page_of
 from common.caller import Role
 from memories.models import Memory
+from playbook.lessons import intake, person_edits, quotes
+from playbook.lessons.draft import Draft
+from playbook.lessons.lesson import Quote
 from playbook.models import PlaybookEntry
-from playbook.proposals import person_edits, submission
-from playbook.proposals.proposed_change import Proposal, Quote
 from playbook.reading import delta_list, entry_list
 from playbook.reading.delta_list import DeltaFilters
 from playbook.review import bulk
@@ -64,50 +66,47 @@ class DeltasView(ProjectView):
     def post(self, request: Request) -> Response:
         """Propose a change.
 
-        The status and the gates of the returned delta say what happened and why.
+        The status and the gates of the returned delta say what happened and why. Quotes
+        that do not stand in the memory are left out.
         """
         data = self.body(delta_forms.CreateDelta)
         project = self.project(data)
         if response := self.replay(project.pk):
             return response
         person_edits.refuse_unknown_category(project, data)
-        proposal = self.proposal(project, data)
-        prepared = submission.prepare(project, [proposal], self.caller)
+        drafts = [self.draft(project, data)]
+        prepared = intake.prepare(project, drafts, self.caller)
 
         def act() -> tuple[int, dict[str, Any]]:
-            return 201, delta_forms.describe_delta(
-                submission.submit(prepared)[0], self.caller
-            )
+            [delta] = intake.file(prepared)
+            return 201, delta_forms.describe_delta(delta, self.caller)
 
         return self.run_once(project.pk, act)
 
-    def proposal(self, project: Project, data: dict[str, Any]) -> Proposal:
+    def draft(self, project: Project, data: dict[str, Any]) -> Draft:
         entry = None
         if "entry_id" in data:
             entry = self.entry(project, data["entry_id"])
-        by_model = {
-            "producer": data["producer"],
-            "producer_name": data["producer_name"] or self.caller.name,
-        }
         memory = self.memory(project, data.get("memory_id"))
-        if memory:
-            by_model |= {
-                "memory_id": memory.pk,
-                "sources": person_edits.quotable_texts(memory),
-            }
-        evidence = tuple(Quote(**quote) for quote in data.get("evidence", ()))
-        return person_edits.person_proposal(
+        sources = person_edits.quotable_texts(memory) if memory else ()
+        said = quotes.find(
+            (Quote(**quote) for quote in data.get("evidence", ())), sources
+        )
+        delta = person_edits.person_change(
             data["operation"],
             entry_forms.settings_of(data),
             self.caller,
             reason=data["reason"],
             entry=entry,
             expected_version=data.get("expected_version"),
-            targets=tuple(self.target(project, t) for t in data.get("targets", ())),
+            targets=[self.target(project, t) for t in data.get("targets", ())],
+            evidence=[asdict(quote) for quote in said],
+            memory_id=memory.pk if memory else None,
             agent_id=self.caller.agent_id_for(data.get("agent_id", "")),
-            evidence=evidence,
-            **by_model,
+            producer=data["producer"],
+            producer_name=(data["producer_name"] or self.caller.name)[:100],
         )
+        return Draft(delta, around=tuple(quotes.surroundings(said, sources)))
 
     def target(self, project: Project, target: dict[str, Any]) -> dict[str, Any]:
         entry = self.entry(project, target["id"])

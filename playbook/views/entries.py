@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common.caller import Role
-from playbook.proposals import person_edits
+from playbook.lessons import person_edits
 from playbook.reading import change_list, entry_list, past_revisions
 from playbook.reading.entry_list import EntryFilters, EntryOrder
 from playbook.review import verification
@@ -121,8 +121,8 @@ class EntriesView(ProjectView):
             return response
         changes = entry_forms.settings_of(data)
         person_edits.refuse_unknown_category(project, changes)
-        proposal = person_edits.addition(changes, self.caller, reason=data["reason"])
-        return responses.submit_edit(self, project, proposal, status=201)
+        change = person_edits.addition(changes, self.caller, reason=data["reason"])
+        return responses.submit_edit(self, project, change, status=201)
 
 
 class EntryView(ProjectView):
@@ -158,14 +158,14 @@ class EntryView(ProjectView):
             return response
         changes = entry_forms.settings_of(data)
         person_edits.refuse_unknown_category(entry.project, changes)
-        proposal = person_edits.change(
+        change = person_edits.change(
             entry,
             changes,
             self.caller,
             reason=data["reason"],
             version=data.get("expected_version"),
         )
-        return responses.submit_edit(self, entry.project, proposal, status=200)
+        return responses.submit_edit(self, entry.project, change, status=200)
 
     @extend_schema(
         operation_id="playbook_entries_delete",
@@ -182,13 +182,13 @@ class EntryView(ProjectView):
         data = self.query(entry_forms.DeleteEntryQuery)
         if response := self.replay(entry.project_id):
             return response
-        proposal = person_edits.removal(
+        change = person_edits.removal(
             entry,
             self.caller,
             reason=data["reason"],
             version=data.get("expected_version"),
         )
-        return responses.submit_edit(self, entry.project, proposal, status=200)
+        return responses.submit_edit(self, entry.project, change, status=200)
 
 
 class VerifyEntryView(ProjectView):

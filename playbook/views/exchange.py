@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from playbook.exchange import export_playbook, import_playbook
-from playbook.proposals import person_edits
+from playbook.lessons import person_edits
 from playbook.serializers import exchange as exchange_forms
 
 

@@ -9,9 +9,9 @@ from rest_framework.response import Response
 
 from access.project_view import ProjectView
 from common import errors
+from playbook.lessons import intake
+from playbook.lessons.draft import Draft
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
-from playbook.proposals.proposed_change import Proposal
 from playbook.reading import entry_list
 from playbook.serializers import deltas as delta_forms
 from playbook.serializers import entries as entry_forms
@@ -19,16 +19,16 @@ from projects.models import Project
 
 
 def submit_edit(
-    view: ProjectView, project: Project, proposal: Proposal, *, status: int
+    view: ProjectView, project: Project, change: PlaybookDelta, *, status: int
 ) -> Response:
     """Submit a person's change.
 
     The status is 202 if the change waits for another person.
     """
-    prepared = submission.prepare(project, [proposal], view.caller)
+    prepared = intake.prepare(project, [Draft(change)], view.caller)
 
     def act() -> tuple[int, dict[str, Any]]:
-        delta = submission.submit(prepared)[0]
+        delta = intake.file(prepared)[0]
         waits = delta.status == PlaybookDelta.DeltaStatus.PENDING
         return 202 if waits else status, describe_result(view, delta)
 

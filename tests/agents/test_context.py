@@ -10,8 +10,8 @@ from common.caller import Role
 from conversations.invocations import record
 from conversations.models import Session
 from inference import tokens
+from playbook.lessons import person_edits
 from playbook.models import Exposure
-from playbook.proposals import person_edits
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/context/invocation"

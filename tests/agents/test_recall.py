@@ -28,8 +28,8 @@ from inference.embedding import active_model, fake
 from memories.scopes import Scope
 from memories.store import write
 from memories.store.drafts import Draft
+from playbook.lessons import person_edits
 from playbook.models import Exposure, PlaybookEntry
-from playbook.proposals import person_edits
 
 pytestmark = pytest.mark.django_db
 QUESTION = "Why does the invoice export fail?"

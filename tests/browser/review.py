@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playbook.models import PlaybookDelta
-from playbook.proposals import submission
+from tests.playbook.conftest import propose
 
 OTHER = "In my words: pass `path`."
 
@@ -17,7 +17,7 @@ def waiting_deltas(project, alice, learned):
 
     def make(*texts, **fields):
         wanted = [learned(text, **fields) for text in texts]
-        return submission.propose(project, wanted, alice)
+        return propose(project, wanted, alice)
 
     return make
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ace import run as runs
+from playbook.lessons import person_edits
 from playbook.models import PlaybookChange, PlaybookEntry
-from playbook.proposals import person_edits
 from tests.admin.conftest import (  # noqa: F401 -- fixtures
     _plain_static_files,
     a_memory,

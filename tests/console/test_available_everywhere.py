@@ -11,9 +11,9 @@ import pytest
 from django.urls import reverse
 
 from common.caller import Caller, Role
+from playbook.lessons.gates import GateResult
 from playbook.models import PlaybookDelta
 from playbook.review.available import ACTIONS, Permissions
-from playbook.rule_text.text_gates import GateResult
 
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
 API = "/api/v1/playbook/deltas"
@@ -42,7 +42,7 @@ def deltas(project, an_entry):
             entry=entry,
             category="gotchas",
             content=RULE if operation == "add" else "",
-            gates=[asdict(GateResult("quote", "pass", 1, 1))],
+            gates=[asdict(GateResult("evidence", "pass", 1, 1))],
             producer="rule",
             proposed_by="a",
             idempotency_key=uuid.uuid4().hex,

@@ -20,10 +20,11 @@ from inference.errors import InferenceError
 from memories.models import PossibleDuplicate
 from memories.store import write
 from memories.store.drafts import Draft
+from playbook.lessons import memory_removal
 from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
-from playbook.proposals import memory_removal, submission
 from playbook.review import decide
 from projects.models import Membership
+from tests.playbook.conftest import propose as submit
 from tests.playbook.conftest import reword
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202eabc שלום 😀 "
@@ -38,7 +39,7 @@ def propose(project, alice, learned):
     """Submit proposals of a run."""
 
     def make(text, **fields):
-        return submission.propose(project, [learned(text, **fields)], alice)[0]
+        return submit(project, [learned(text, **fields)], alice)[0]
 
     return make
 

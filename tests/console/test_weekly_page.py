@@ -17,13 +17,13 @@ from console.weekly import week_markdown, week_summary
 from memories.models import MemoryExposure
 from playbook.history import votes
 from playbook.history.revision import Cause
+from playbook.lessons import person_edits
 from playbook.models import (
     Exposure,
     PlaybookChange,
     PlaybookDelta,
     PlaybookEntry,
 )
-from playbook.proposals import person_edits
 from playbook.review import decide, revert
 from tests.admin.conftest import HOSTILE, MARK, queries_of
 from tests.console.conftest import TEXT, add

@@ -8,7 +8,7 @@ import pytest
 
 from ace.models import AceRun
 from common.caller import Caller, Role
-from common.text.plain_text import similarity_hash
+from common.text.same_text import hash_text
 from context import followed_lessons
 from memories.retention import compact
 from memories.scopes import Scope
@@ -60,7 +60,7 @@ def propose(project):
         return PlaybookDelta.objects.create(
             project=where,
             content=lesson,
-            similarity_hash=similarity_hash(lesson),
+            similarity_hash=hash_text(lesson),
             producer="rule",
             proposed_by="bob",
             idempotency_key=str(next(NUMBER)),

@@ -8,8 +8,8 @@ from inference import tokens
 from inference.embedding import fake
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
+from playbook.lessons import person_edits
 from playbook.models import Playbook, PlaybookEntry
-from playbook.proposals import person_edits
 
 URL = "/api/v1/context/task"
 

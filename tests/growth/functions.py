@@ -44,7 +44,8 @@ from inference.language import chat_answer
 from inference.language.chat_pieces import ChatText
 from memories.store import memory_types
 from playbook.exchange import ace_format, managed_block, markdown_list
-from playbook.rule_text import entry_line, merge_texts, text_gates
+from playbook.lessons import gates
+from playbook.rule_text import entry_line, merge_texts, unsafe_phrases
 from projects.options import AgentSettings
 from search import parse_query
 
@@ -144,11 +145,10 @@ def read_managed_block(text: str) -> None:
 
 
 def check_gates(text: str) -> None:
-    text_gates.check_actionable(text)
-    text_gates.check_atomic(text)
-    text_gates.check_specific(text)
-    text_gates.check_one_off(text)
-    text_gates.check_grounding(text, [f"a {text}"])
+    list(gates.find_worthless(text))
+    gates.scripts_of(text)
+    unsafe_phrases.find_commands(text)
+    gates.find_ungrounded(text, [f"a {text}"])
 
 
 def compare(text: str) -> None:

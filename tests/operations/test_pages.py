@@ -7,8 +7,8 @@ from django.conf import settings
 
 from jobs import runner
 from playbook.history import operations
+from playbook.lessons import gates
 from playbook.models import PlaybookDelta
-from playbook.rule_text import text_gates
 from projects.options import ProjectOptions
 
 
@@ -51,9 +51,9 @@ class TestAce:
     def test_the_numbers_of_the_gates_are_those_of_the_page(self, page):
         text = page("ace.md")
 
-        assert f"| {text_gates.MAX_WORDS} words, no list |" in text
-        assert f"cosine below {text_gates.SAME_COSINE:.2f}" in text
-        assert f"at most {text_gates.MAX_REMOVED:.0%}".replace("%", " %") in text
+        assert f"{gates.MIN_WORDS} to {gates.MAX_WORDS} words" in text
+        assert f"at most {gates.MAX_REMOVED:.0%}".replace("%", " %") in text
+        assert not [name for name in gates.GATES if f"| `{name}` |" not in text]
 
     def test_each_operation_of_a_delta_can_be_carried_out(self):
         assert set(operations.OPERATIONS) == set(PlaybookDelta.DeltaOperation)

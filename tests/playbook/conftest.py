@@ -5,70 +5,116 @@ import uuid
 import pytest
 
 from memories.store import write as store_write
-from memories.store.drafts import Draft
-from playbook.learning import learn
+from memories.store.drafts import Draft as MemoryDraft
+from playbook.lessons import draft as drafts
+from playbook.lessons import intake, person_edits
+from playbook.lessons.draft import Draft
+from playbook.lessons.lesson import (
+    Lesson,
+    Occasion,
+    Quote,
+    SourceText,
+    TaughtLesson,
+)
 from playbook.models import PlaybookEntry
-from playbook.proposals import person_edits
-from playbook.proposals.proposed_change import Proposal, Quote
 
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
 
 
+def lesson(text=RULE, *, operation="add", label="", quotes=None, **fields):
+    """A lesson that quotes itself, as the built-in rules teach it."""
+    given = {"content": text, "kind": "procedure", "category": "gotchas"}
+    said = [text] if quotes is None else quotes
+    made = Lesson(**given | fields, quotes=tuple(Quote(each) for each in said))
+    return TaughtLesson(made, operation=operation, label=label)
+
+
+def occasion(*texts, speaker="test", **fields):
+    """Where somebody says each of the texts: a task that tests judged."""
+    id = fields.pop("id", None) or uuid.uuid4()
+    given = {"run_id": id, "feedback_source": "test", "outcome": "success"}
+    sources = [
+        SourceText("run", str(id), f"field.{number}", text, speaker)
+        for number, text in enumerate(texts)
+    ]
+    return Occasion(id=id, sources=fields.pop("sources", sources), **given | fields)
+
+
+def said_by_calls(*texts):
+    """Each text is the result of a call of its own: one failed, and the next one did not."""
+    return [
+        SourceText("run", "1", f"tool_usage.{number}.result", text, "call")
+        for number, text in enumerate(texts)
+    ]
+
+
+SPEAKERS = {"agent": "agent", "human": "person"}
+OF_OCCASION = ("feedback_source", "memory_id", "session", "run_id", "agent_id")
+
+
+def propose(project, wanted, caller):
+    """Submit what `learned` makes, one after another."""
+    return [delta for each in wanted for delta in each(project, caller)]
+
+
 @pytest.fixture
 def learned():
-    """A proposal of a run that passes every gate: its text is its own evidence."""
+    """A lesson of a task that tests judged, or another change that rules propose."""
 
-    def make(text=RULE, **fields):
-        given = {
-            "operation": "add",
-            "content": text,
-            "category": "gotchas",
-            "reason": "Learned from a task.",
-            "evidence": (Quote("result", 0, len(text or ""), text),),
-            "sources": {"result": text},
-            "producer_name": "reflector",
-            "run_id": uuid.uuid4(),
-            "feedback_source": "test",
-            "outcome": "success",
-        }
-        return Proposal(**given | fields)
+    def make(text=RULE, *, operation="add", entry=None, **fields):
+        told = {name: fields.pop(name) for name in OF_OCCASION if name in fields}
+        speaker = SPEAKERS.get(told.get("feedback_source"), "test")
+        if operation in ("add", "update"):
+            taught = lesson(
+                text,
+                operation=operation,
+                label=entry.label if entry else "",
+                **fields,
+            )
+            at = occasion(*fields.get("quotes", [text]), speaker=speaker, **told)
+            return lambda project, caller: intake.take(project, [taught], at, caller)
+        told.pop("feedback_source", None)
+        given = {"run_id": uuid.uuid4(), "producer": "rule", "entry": entry} | told
+        values = {"content": text} if text else {}
 
-    return make
+        def submit(project, caller):
+            delta = drafts.change(operation, values=values, **given | fields)
+            draft = Draft(delta, is_believed=True)
+            return intake.file(intake.prepare(project, [draft], caller))
 
-
-@pytest.fixture
-def lesson():
-    def make(text=RULE, **fields):
-        given = {
-            "content": text,
-            "category": "gotchas",
-            "evidence": (Quote("result", 0, len(text), text),),
-        }
-        return learn.Lesson(**given | fields)
+        return submit
 
     return make
 
 
 @pytest.fixture
-def run(memory):
-    """A finished task whose result says whatever its lessons quote."""
+def teach(project, bob):
+    """Teach one lesson that its occasion says, and return its delta."""
 
-    def make(*lessons, **fields):
-        given = {
-            "id": uuid.uuid4(),
-            "memory": memory,
-            "outcome": "success",
-            "feedback_source": "test",
-            "sources": {"result": lessons[0].content if lessons else ""},
+    def make(text=RULE, caller=bob, speaker="test", at=None, **fields):
+        of_occasion = {
+            name: fields.pop(name)
+            for name in (
+                "feedback_source",
+                "memory_id",
+                "session",
+                "run_id",
+                "agent_id",
+            )
+            if name in fields
         }
-        return learn.TaskRun(**given | fields)
+        at = at or occasion(text, speaker=speaker, **of_occasion)
+        deltas = intake.take(project, [lesson(text, **fields)], at, caller)
+        return deltas[0] if deltas else None
 
     return make
 
 
 @pytest.fixture
 def memory(project, bob):
-    draft = Draft(content="The tests passed after the fix.", memory_type="learning")
+    draft = MemoryDraft(
+        content="The tests passed after the fix.", memory_type="learning"
+    )
     return store_write.store(project, draft, bob).memory
 
 
@@ -78,8 +124,8 @@ def write(project, alice):
 
     def make(text=RULE, author_kind="human", **changes):
         changes = {"content": text, "category": "gotchas"} | changes
-        proposal = person_edits.addition(changes, alice, reason="Alice knows.")
-        entry = person_edits.submit_edit(project, proposal, alice).entry
+        change = person_edits.addition(changes, alice, reason="Alice knows.")
+        entry = person_edits.submit_edit(project, change, alice).entry
         if author_kind != "human":
             PlaybookEntry.objects.filter(pk=entry.pk).update(author_kind=author_kind)
         return PlaybookEntry.objects.light().select_related("project").get(pk=entry.pk)

@@ -7,8 +7,9 @@ from memories.store import write
 from memories.store.drafts import Draft
 from playbook.history import votes
 from playbook.history.revision import Cause
+from playbook.lessons import person_edits
 from playbook.models import PlaybookDelta
-from playbook.proposals import person_edits, submission
+from tests.playbook.conftest import propose
 
 URL = "/api/v1/playbook"
 
@@ -16,7 +17,7 @@ URL = "/api/v1/playbook"
 @pytest.fixture
 def alices(project, bob, learned, write):
     """An entry and a waiting delta of Alice's project."""
-    [delta] = submission.propose(project, [learned(feedback_source="agent")], bob)
+    [delta] = propose(project, [learned(feedback_source="agent")], bob)
     return write("Keep the plan of project alpha secret."), delta
 
 
@@ -92,7 +93,7 @@ class TestOtherUsers:
     ):
         entry = write()
         vote = learned(entry.content, memory_id=private.pk)
-        [delta] = submission.propose(project, [vote], bob)
+        [delta] = propose(project, [vote], bob)
         other = client_of(project, user_id="u2")
 
         pages = [
@@ -112,7 +113,7 @@ class TestOtherUsers:
     ):
         kept, taken = write("Run `make a` first."), write("Run `make b` first.")
         votes.record(project, [], [taken.pk], Cause(memory_id=private.pk), bob)
-        merge = person_edits.person_proposal(
+        merge = person_edits.person_change(
             "merge",
             {},
             alice,
@@ -135,7 +136,7 @@ class TestOtherUsers:
     ):
         entry = write()
         vote = learned(entry.content, memory_id=private.pk)
-        submission.propose(project, [vote], bob)
+        propose(project, [vote], bob)
 
         shown = client_of(project, user_id="u1").get(f"{URL}/entries/{entry.pk}").json()
 

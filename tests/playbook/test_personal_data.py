@@ -11,6 +11,7 @@ from memories.retention import erase
 from playbook import delta_vectors
 from playbook.history import replay, votes
 from playbook.history.revision import Cause, PurgedEntry
+from playbook.lessons import memory_removal, person_edits
 from playbook.models import (
     DeltaVector,
     PlaybookChange,
@@ -18,7 +19,6 @@ from playbook.models import (
     PlaybookEntry,
     Support,
 )
-from playbook.proposals import memory_removal, person_edits
 from playbook.review import decide, revert
 
 API = "/api/v1"
@@ -251,7 +251,7 @@ class TestCascade:
         with pytest.raises(PurgedEntry):
             person_edits.submit_edit(
                 project,
-                person_edits.person_proposal(
+                person_edits.person_change(
                     "restore", {}, alice, entry=entry, reason="again"
                 ),
                 alice,

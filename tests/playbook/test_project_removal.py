@@ -11,10 +11,10 @@ from playbook.models import (
     PlaybookDelta,
     PlaybookEntry,
 )
-from playbook.proposals import submission
 from projects import deletion
 from projects.models import Project
 from search.models import Corpus
+from tests.playbook.conftest import propose
 
 
 def test_a_deleted_project_leaves_no_playbook(
@@ -22,7 +22,7 @@ def test_a_deleted_project_leaves_no_playbook(
 ):
     write("Always run the database migrations before the test suite starts.")
     against = "Never run the database migrations before the test suite starts."
-    submission.propose(project, [learned(memory_id=memory.pk), learned(against)], bob)
+    propose(project, [learned(memory_id=memory.pk), learned(against)], bob)
     tasks.refresh_statistics()
     project.delete_after = timezone.now() - timedelta(days=1)
     project.save()

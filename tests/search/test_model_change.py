@@ -34,8 +34,8 @@ from memories.models import Memory, MemoryVector
 from memories.queries import Filters
 from memories.read import search
 from memories.store import originals, vectors
+from playbook.lessons import person_edits
 from playbook.models import EntryVector, PlaybookEntry
-from playbook.proposals import person_edits
 from playbook.reading import relevance
 
 OLD, NEW = "fake", "fake@64"

@@ -15,8 +15,8 @@ from memories.scopes import Scope
 from memories.store import tags
 from memories.store import write as memory_writing
 from memories.store.drafts import Draft
+from playbook.lessons import person_edits
 from playbook.models import PlaybookEntry
-from playbook.proposals import person_edits
 from playbook.reading import entry_list
 from projects import lifecycle as projects_lifecycle
 from projects import search_language

@@ -11,8 +11,8 @@ from common.caller import SYSTEM
 from common.text.quote import json_string, visible_line
 from playbook.exchange import import_playbook
 from playbook.exchange.import_playbook import ImportResult
-from playbook.proposals import person_edits
-from playbook.proposals.proposed_change import Producer
+from playbook.lessons import person_edits
+from playbook.lessons.draft import Producer
 from projects import project_lookup
 
 

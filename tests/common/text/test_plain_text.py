@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,29 +16,6 @@ class TestFindUnstorable:
     )
     def test_it_names_what_cannot_be_stored(self, bad, word):
         assert word in plain_text.find_unstorable(bad)
-
-
-class TestSimilarityHash:
-    def test_it_is_the_sha256_of_the_folded_text(self):
-        expected = hashlib.sha256(b"run the tests").hexdigest()
-
-        assert plain_text.similarity_hash("  Run\tthe \n TESTS ") == expected
-
-    @pytest.mark.parametrize(
-        ("a", "b"),
-        [("ﬁle", "file"), ("Straße", "STRASSE"), ("a\u00a0b", "a b"), ("①", "1")],
-    )
-    def test_it_ignores_form_case_and_spacing(self, a, b):
-        assert plain_text.similarity_hash(a) == plain_text.similarity_hash(b)
-
-    def test_different_texts_have_different_hashes(self):
-        assert plain_text.similarity_hash("use A") != plain_text.similarity_hash(
-            "use B"
-        )
-
-    @given(st.text(st.characters(codec=None), max_size=50))
-    def test_it_hashes_any_text(self, any_text):
-        assert len(plain_text.similarity_hash(any_text)) == 64
 
 
 class TestClip:

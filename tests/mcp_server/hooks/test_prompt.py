@@ -11,7 +11,7 @@ from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.models import Push
 from memories.store import write
 from memories.store.drafts import Draft
-from playbook.proposals import person_edits
+from playbook.lessons import person_edits
 from tests.mcp_server.hooks.conftest import started, text_of
 
 pytestmark = pytest.mark.django_db

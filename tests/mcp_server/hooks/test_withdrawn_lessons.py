@@ -8,7 +8,7 @@ from ace import run as runs
 from ace.episode import EpisodeSource
 from agents.recall import memory_items, sources
 from agents.recall.sources import RecallQuery
-from common.text.plain_text import similarity_hash
+from common.text.same_text import hash_text
 from context.digest import assemble
 from memories.models import Memory
 from playbook.models import PlaybookDelta
@@ -115,7 +115,7 @@ def test_what_only_repeats_it_in_other_words_is_rejected_with_it(
     text = f"{memory.content.partition('Lessons:')[0]}Lessons: {OTHER_WORDS}"
     rows = Memory.objects.filter(pk=memory.pk)
     rows.update(lessons=OTHER_WORDS, content=text)
-    again.content, again.similarity_hash = OTHER_WORDS, similarity_hash(OTHER_WORDS)
+    again.content, again.similarity_hash = OTHER_WORDS, hash_text(OTHER_WORDS)
     again.save()
     before = which(doors("s3"), OTHER_WORDS)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 from django.db import connection
 
@@ -13,8 +11,8 @@ from memories.maintenance import embedding_wait
 from memories.models import Memory
 from memories.scopes import Scope
 from memory_project import health
-from playbook.proposals import submission
-from playbook.proposals.proposed_change import Proposal, Quote
+from playbook.lessons import intake
+from tests.playbook.conftest import lesson, occasion
 
 BATCH = "/api/v1/memories/batch"
 LARGE = 21
@@ -149,19 +147,8 @@ class TestProject:
 
     def test_it_counts_waiting_lessons(self, project, alice, indexing):
         text = "When calling `edit_file`, pass `path` instead of `file`."
-        proposal = Proposal(
-            operation="add",
-            content=text,
-            category="gotchas",
-            reason="Learned from a task.",
-            evidence=(Quote("result", 0, len(text), text),),
-            sources={"result": text},
-            run_id=uuid.uuid4(),
-            outcome="success",
-            producer_name="reflector",
-        )
         with outage():
-            (delta,) = submission.propose(project, [proposal], alice)
+            (delta,) = intake.take(project, [lesson(text)], occasion(text), alice)
 
         assert delta.status == "pending"
         assert indexing()["waiting"] == 1

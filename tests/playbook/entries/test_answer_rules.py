@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from playbook.entries import matches, neighbours
-from playbook.proposals import submission
 
 ASKED = "the total rent of all offices paid to one owner during the year"
 
@@ -15,21 +14,9 @@ def rule(answer, asked=ASKED):
 
 
 @pytest.fixture
-def add(project, alice, learned):
-    def propose(answer, asked=ASKED, **fields):
-        (delta,) = submission.propose(
-            project,
-            [
-                learned(
-                    rule(answer, asked),
-                    condition=asked,
-                    action=f"answer `{answer}`",
-                    **fields,
-                )
-            ],
-            alice,
-        )
-        return delta
+def add(teach):
+    def propose(answer, asked=ASKED):
+        return teach(rule(answer, asked), kind="answer")
 
     return propose
 
@@ -69,11 +56,6 @@ class TestPlacing:
         entry = add("LeaseAndRentalExpense").entry
         near = neighbours.Neighbour(entry, 0.97)
 
-        match = matches.compare(
-            rule("PaymentsForRent", f"{ASKED} 7"),
-            near,
-            condition=f"{ASKED} 7",
-            action="answer `PaymentsForRent`",
-        )
+        match = matches.compare(rule("PaymentsForRent", f"{ASKED} 7"), near)
 
         assert match.verdict == "new"

@@ -13,8 +13,8 @@ from memories.store.drafts import Draft, FileRef
 from playbook.entries import freshness
 from playbook.history import replay, votes
 from playbook.history.revision import Cause
+from playbook.lessons import person_edits
 from playbook.models import Anchor, PlaybookChange, PlaybookEntry
-from playbook.proposals import person_edits
 from playbook.review import revert
 
 URL = "/api/v1/playbook"

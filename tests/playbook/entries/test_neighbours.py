@@ -7,8 +7,8 @@ import pytest
 from inference.embedding.fake import outage
 from jobs.models import Job
 from playbook.entries import matches, neighbours
+from playbook.lessons import person_edits
 from playbook.models import EntryVector
-from playbook.proposals import person_edits
 
 RULE = "Always run the database migrations before the test suite starts."
 WORDS = [
@@ -61,15 +61,6 @@ class TestMatch:
         write(old)
 
         assert match(new).verdict == verdict
-
-    def test_it_lets_rules_for_different_conditions_differ(self, write, match):
-        write(
-            "When calling `edit`, pass the whole `path` of the file to change.",
-            condition="calling `edit`",
-        )
-        text = "When calling `write`, pass the whole `path` of the file to change."
-
-        assert match(text, condition="calling `write`").verdict == "new"
 
     @pytest.mark.parametrize(
         ("text", "verdict"),

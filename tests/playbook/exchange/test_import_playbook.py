@@ -6,8 +6,8 @@ from inference.embedding import active_model
 from inference.errors import InferenceError
 from jobs.models import Job
 from playbook import delta_vectors
+from playbook.lessons import intake, person_edits
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits, submission
 from playbook.review import decide
 from tests.playbook.exchange.sample_rules import RULES, URL
 
@@ -255,7 +255,7 @@ class TestComparing:
     def test_of_a_large_import_a_job_embeds_them(
         self, take_in, deltas, run_jobs, monkeypatch
     ):
-        monkeypatch.setattr(submission, "MAX_EMBEDDED", 1)
+        monkeypatch.setattr(intake, "MAX_EMBEDDED", 1)
         take_in(rules(*RULES[:2]))
         assert not any(delta_vectors.find(delta) for delta in deltas())
         gates = {gate["name"]: gate["value"] for gate in deltas()[-1].gates}
@@ -279,7 +279,7 @@ class TestComparing:
     def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(
         self, take_in, deltas, refuse, run_jobs, monkeypatch
     ):
-        monkeypatch.setattr(submission, "MAX_EMBEDDED", 1)
+        monkeypatch.setattr(intake, "MAX_EMBEDDED", 1)
         take_in(rules(*RULES[:3]))
         odd = deltas()[0]
         refuse(odd.content)

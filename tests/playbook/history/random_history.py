@@ -10,19 +10,20 @@ from common import errors
 from playbook.exchange import import_playbook
 from playbook.history import replay, votes
 from playbook.history.revision import COUNTERS, SUPPORTS, Cause
+from playbook.lessons import person_edits
 from playbook.models import (
     Playbook,
     PlaybookChange,
     PlaybookDelta,
     PlaybookEntry,
 )
-from playbook.proposals import person_edits, submission
 from playbook.review import (
     bulk,
     decide,
     merge_into_entry,
     revert,
 )
+from tests.playbook.conftest import propose
 
 BUDGET = 120  # tokens: about eight of the entries below
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]
@@ -123,7 +124,7 @@ class History:
         if operation == "merge":
             taken = self.chosen(PlaybookEntry, other)
             fields["targets"] = ({"id": str(taken.pk)},)
-        wanted = person_edits.person_proposal(
+        wanted = person_edits.person_change(
             operation, changes, self.alice, reason="a step", **fields
         )
         person_edits.submit_edit(self.project, wanted, self.alice)
@@ -153,7 +154,7 @@ class History:
             }
             | fields,
         )
-        submission.propose(self.project, [proposal], self.bob)
+        propose(self.project, [proposal], self.bob)
 
     def decide(self, what, n, other):
         delta = self.chosen(PlaybookDelta, n)

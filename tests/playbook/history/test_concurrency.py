@@ -10,9 +10,10 @@ from django.db import connection
 
 from common.errors import Refusal
 from playbook.history import replay
+from playbook.lessons import person_edits
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits, submission
 from playbook.review import decide, revert
+from tests.playbook.conftest import propose
 from tests.playbook.history.random_history import (
     BUDGET,
     DECISIONS,
@@ -43,7 +44,7 @@ def together(*acts):
 
 class TestTwoCurators:
     def test_exactly_one_of_them_accepts_a_delta(self, project, alice, bob, learned):
-        [delta] = submission.propose(project, [learned(feedback_source="agent")], bob)
+        [delta] = propose(project, [learned(feedback_source="agent")], bob)
 
         answers = together(*[lambda: decide.accept(delta, alice)] * 4)
 
@@ -73,10 +74,7 @@ class TestTwoRuns:
         lessons = [learned() for _ in range(4)]
 
         answers = together(
-            *[
-                lambda one=one: submission.propose(project, [one], bob)
-                for one in lessons
-            ]
+            *[lambda one=one: propose(project, [one], bob) for one in lessons]
         )
 
         entry = PlaybookEntry.objects.light().get()
@@ -85,15 +83,12 @@ class TestTwoRuns:
         assert Playbook.objects.get().revision == 4
 
     def test_a_rejected_lesson_counts_every_run(self, project, bob, alice, learned):
-        [first] = submission.propose(project, [learned(feedback_source="agent")], bob)
+        [first] = propose(project, [learned(feedback_source="agent")], bob)
         decide.reject(first, alice, reason="No.")
         lessons = [learned() for _ in range(4)]
 
         answers = together(
-            *[
-                lambda one=one: submission.propose(project, [one], bob)
-                for one in lessons
-            ]
+            *[lambda one=one: propose(project, [one], bob) for one in lessons]
         )
 
         first.refresh_from_db()
@@ -110,12 +105,7 @@ class TestTwoRuns:
             for entry in made[:4]
         ]
 
-        together(
-            *[
-                lambda one=one: submission.propose(project, [one], bob)
-                for one in removals
-            ]
-        )
+        together(*[lambda one=one: propose(project, [one], bob) for one in removals])
 
         assert PlaybookEntry.objects.current().count() == 29
 

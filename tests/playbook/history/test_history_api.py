@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
+from tests.playbook.conftest import propose
 
 API = "/api/v1/playbook"
 OTHER = "When running `pytest`, set `DJANGO_SETTINGS_MODULE` before."
@@ -62,7 +62,7 @@ class TestRevert:
     ):
         vote = {"operation": "vote", "entry": write(OTHER), "vote": "helpful"}
         proposal = learned(**vote) if operation == "vote" else learned()
-        [delta] = submission.propose(project, [proposal], bob)
+        [delta] = propose(project, [proposal], bob)
         for action in ("undo", "undo", "undo"):
             delta.refresh_from_db()
             seen = {"expected_version": delta.version}
@@ -81,7 +81,7 @@ class TestRevert:
         self, way, revert, bob_api, project, learned, bob
     ):
         proposal = learned()
-        submission.propose(project, [proposal], bob)
+        propose(project, [proposal], bob)
         change = PlaybookChange.objects.get()
 
         answer = revert(

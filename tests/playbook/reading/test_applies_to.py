@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from playbook.history import replay
+from playbook.lessons import person_edits
 from playbook.models import PlaybookChange
-from playbook.proposals import person_edits, submission
+from tests.playbook.conftest import propose
 
 URL = "/api/v1/playbook"
 
@@ -82,7 +83,7 @@ class TestProposals:
             applies_to=("always",),
         )
 
-        [delta] = submission.propose(project, [wanted], bob)
+        [delta] = propose(project, [wanted], bob)
 
         assert delta.status == "pending"
         assert "reach every task" in delta.review_note
@@ -96,7 +97,7 @@ class TestProposals:
             applies_to=("tool:docker",),
         )
 
-        [delta] = submission.propose(project, [wanted], bob)
+        [delta] = propose(project, [wanted], bob)
 
         assert delta.status == "pending"
         assert "docker" in delta.review_note

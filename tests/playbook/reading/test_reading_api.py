@@ -5,9 +5,10 @@ import uuid
 import pytest
 
 from playbook import tasks
+from playbook.lessons import person_edits
 from playbook.models import PlaybookEntry
-from playbook.proposals import person_edits, submission
 from search.models import Corpus
+from tests.playbook.conftest import propose
 
 URL = "/api/v1/playbook"
 
@@ -40,7 +41,7 @@ class TestThePlaybook:
         self, read, write, memory, bob, learned, project
     ):
         entry = write(tags=["ci"])
-        submission.propose(project, [learned(entry.content, memory_id=memory.pk)], bob)
+        propose(project, [learned(entry.content, memory_id=memory.pk)], bob)
 
         [shown] = read().json()["results"]
 
@@ -132,7 +133,7 @@ class TestThePlaybook:
 
     def test_it_never_holds_waiting_text(self, read, project, bob, learned):
         text = "Run `make secret-plan` before you push."
-        submission.propose(project, [learned(text, feedback_source="agent")], bob)
+        propose(project, [learned(text, feedback_source="agent")], bob)
 
         for answer in (read(), read(q=text), read("/render", task=text)):
             assert "secret-plan" not in str(answer.json())
@@ -168,7 +169,7 @@ class TestChanges:
         wanted = person_edits.removal(three[1], alice, reason="", version=None)
         person_edits.submit_edit(project, wanted, alice)
         vote = learned(three[2].content, agent_id="agent-7")
-        submission.propose(project, [vote], bob)
+        propose(project, [vote], bob)
         return three
 
     @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from common.caller import Caller, Role
 from common.errors import Forbidden, NotFound, StaleVersion
 from playbook.history.operations import EntryState
 from playbook.history.revision import DuplicateEntry, OverBudget
+from playbook.lessons import person_edits
 from playbook.models import Playbook, PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits, submission
 from playbook.review import available, bulk, decide
 from projects.secret_policy import SecretFound
+from tests.playbook.conftest import propose
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def waiting(project, bob, learned):
 
     def make(*args, **fields):
         proposal = learned(*args, **{"feedback_source": "agent"} | fields)
-        return submission.propose(project, [proposal], bob)[0]
+        return propose(project, [proposal], bob)[0]
 
     return make
 
@@ -65,7 +66,7 @@ class TestAccepting:
             name="agent", roles={project.pk: Role.CURATOR}, key_id=uuid.uuid4()
         )
         proposal = learned(feedback_source="agent")
-        [delta] = submission.propose(project, [proposal], key)
+        [delta] = propose(project, [proposal], key)
 
         with pytest.raises(available.OwnDelta):
             decide.accept(delta, key)
@@ -81,7 +82,7 @@ class TestAccepting:
             for key in (before, after)
         )
         proposal = learned(feedback_source="agent")
-        [delta] = submission.propose(project, [proposal], old)
+        [delta] = propose(project, [proposal], old)
 
         with pytest.raises(available.OwnDelta):
             decide.accept(delta, new)
@@ -258,7 +259,7 @@ class TestMerging:
         kept = write("Run `make lint` before you push.")
         taken = write("Run `make lint` before each push.", tags=["ci"])
         PlaybookEntry.objects.filter(pk=taken.pk).update(helpful=2, harmful=1)
-        wanted = person_edits.person_proposal(
+        wanted = person_edits.person_change(
             "merge",
             {"content": "Run `make lint` before every push."},
             alice,

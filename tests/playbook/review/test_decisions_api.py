@@ -8,13 +8,14 @@ import pytest
 
 from inference.embedding.fake import outage
 from playbook.history import replay
+from playbook.lessons import person_edits
 from playbook.models import (
     EntryVector,
     PlaybookChange,
     PlaybookDelta,
     PlaybookEntry,
 )
-from playbook.proposals import person_edits, submission
+from tests.playbook.conftest import propose
 
 URL = "/api/v1/playbook/deltas"
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
@@ -25,7 +26,7 @@ MORE = f"{RULE} It also takes `encoding`."
 def waiting(project, bob, learned):
     def make(text=MORE, **fields):
         given = {"feedback_source": "agent", "run_id": None} | fields
-        return submission.propose(project, [learned(text, **given)], bob)[0]
+        return propose(project, [learned(text, **given)], bob)[0]
 
     return make
 

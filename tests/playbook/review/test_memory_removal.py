@@ -8,8 +8,8 @@ from common.caller import Caller, Role
 from common.errors import NotFound
 from memories.lifecycle import delete, restore, update
 from memories.models import Memory
+from playbook.lessons import memory_removal
 from playbook.models import PlaybookChange, PlaybookDelta
-from playbook.proposals import memory_removal
 from playbook.review import decide, revert
 from playbook.review.available import DeltaState
 

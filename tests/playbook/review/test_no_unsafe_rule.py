@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 
 from common.caller import Role
 from playbook.history.live_guard import UnsafeText
 from playbook.history.revision import Cause, Revision, lock_playbook
-from playbook.learning import deduplicate
+from playbook.lessons import person_edits
+from playbook.lessons import tidy as deduplicate
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits, submission
-from playbook.rule_text import text_gates
+from tests.playbook.conftest import propose
 
 API = "/api/v1/playbook"
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
@@ -50,7 +48,7 @@ def once_safe(write, set_options):
 def waiting(project, bob, learned):
     def make(text=RULE, **fields):
         given = {"feedback_source": "agent", "run_id": None} | fields
-        return submission.propose(project, [learned(text, **given)], bob)[0]
+        return propose(project, [learned(text, **given)], bob)[0]
 
     return make
 
@@ -398,14 +396,12 @@ def test_the_guard_reads_through_disguises(project, bob, write, text):
         revision.change(entry, "update", {"content": text})
 
 
-class TestAnotherLanguage:
-    TEXT = "Vor jedem Test muss die Datenbank mit `make reset` geleert werden."
+class TestAnotherScript:
+    TEXT = "Перед каждым тестом очищай базу командой `make reset`."
 
-    def test_a_bulk_does_not_accept_it(self, project, alice_api, waiting, learned):
-        delta = waiting(RULE)
-        gate = asdict(text_gates.check_language(self.TEXT))
-        assert gate["verdict"] != "pass"
-        PlaybookDelta.objects.filter(pk=delta.pk).update(risk="low", gates=[gate])
+    def test_a_bulk_does_not_accept_it(self, project, alice_api, waiting):
+        delta = waiting(self.TEXT)
+        PlaybookDelta.objects.filter(pk=delta.pk).update(risk="low")
         body = {"project_id": project.pk, "action": "accept", "ids": [delta.pk]}
         [item] = alice_api.post(f"{API}/deltas/bulk", body).json()["results"]
 
@@ -413,6 +409,6 @@ class TestAnotherLanguage:
 
     def test_a_curators_own_text_only_gets_a_warning(self, project, alice):
         changes = {"content": self.TEXT, "category": "gotchas"}
-        proposal = person_edits.addition(changes, alice, reason="")
+        change = person_edits.addition(changes, alice, reason="")
 
-        assert person_edits.submit_edit(project, proposal, alice).status == "applied"
+        assert person_edits.submit_edit(project, change, alice).status == "applied"

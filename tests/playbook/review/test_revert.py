@@ -13,16 +13,16 @@ from memories.models import Memory, MemoryVector
 from playbook.history import replay, votes
 from playbook.history.revision import Cause, DuplicateEntry, OverBudget
 from playbook.history.undo_changes import Overlap
+from playbook.lessons import person_edits
 from playbook.models import (
     Playbook,
     PlaybookChange,
     PlaybookDelta,
     PlaybookEntry,
 )
-from playbook.proposals import person_edits, submission
 from playbook.reading import entry_list, past_revisions
 from playbook.review import available, decide, revert
-from tests.playbook.conftest import RULE
+from tests.playbook.conftest import RULE, propose
 
 
 def newest():
@@ -74,8 +74,8 @@ class TestUndo:
     ):
         entry = write()
         first = learned(entry.content, memory_id=memory.pk)
-        [delta] = submission.propose(project, [first], bob)
-        submission.propose(project, [learned(entry.content)], bob)
+        [delta] = propose(project, [first], bob)
+        propose(project, [learned(entry.content)], bob)
 
         revert.undo_delta(delta, alice)
 
@@ -313,7 +313,7 @@ class TestRun:
         entry = write("Run `make lint` before you push.")
         before = plain(project)
         proposal = learned(memory_id=memory.pk)
-        [delta] = submission.propose(project, [proposal], bob)
+        [delta] = propose(project, [proposal], bob)
         cause = Cause(run_id=proposal.run_id, memory_id=memory.pk)
         vote = votes.Vote(entry.pk, "helpful")
         votes.record(project, [vote], [entry.pk], cause, bob)
@@ -335,7 +335,7 @@ class TestRun:
 
     def test_it_has_nothing_to_revert_twice(self, project, bob, learned, revert_target):
         proposal = learned()
-        submission.propose(project, [proposal], bob)
+        propose(project, [proposal], bob)
         revert_target(revert.run_target, proposal.run_id)
 
         with pytest.raises(revert.NothingToRevert):
@@ -368,7 +368,7 @@ class TestRevertOfARevert:
         self, project, alice, bob, learned, revert_target
     ):
         proposal = learned(feedback_source="agent")
-        [delta] = submission.propose(project, [proposal], bob)
+        [delta] = propose(project, [proposal], bob)
         delta = decide.accept(delta, alice, note="Good.")
         revert_target(revert.delta_target, delta.pk)
 
@@ -406,7 +406,7 @@ class TestPartOfADelta:
     def merge(self, project, alice, write):
         stays, goes = write("Run `make a` first."), write("Run `make b` first.")
         targets = ({"id": str(goes.pk)},)
-        wanted = person_edits.person_proposal(
+        wanted = person_edits.person_change(
             "merge", {}, alice, reason="", entry=stays, targets=targets
         )
         return person_edits.submit_edit(project, wanted, alice)

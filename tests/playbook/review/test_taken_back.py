@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from playbook.lessons import person_edits
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits, submission
 from playbook.review import available, decide, renewal, revert
+from tests.playbook.conftest import propose
 
 OTHER = "When running `pytest`, set `DJANGO_SETTINGS_MODULE` before."
 
@@ -17,7 +18,7 @@ def waiting(project, alice, learned, set_options):
 
     def make(text=None, **fields):
         given = {"text": text} if text else {}
-        return submission.propose(project, [learned(**given, **fields)], alice)[0]
+        return propose(project, [learned(**given, **fields)], alice)[0]
 
     return make
 

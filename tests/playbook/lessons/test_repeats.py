@@ -1,26 +1,35 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from inference.embedding.fake import outage
 from jobs.models import Job
-from playbook.models import DeltaVector, PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits, submission
+from playbook.lessons import candidates, intake, person_edits, taught
+from playbook.models import (
+    DeltaVector,
+    LessonCandidate,
+    PlaybookDelta,
+    PlaybookEntry,
+)
+from playbook.reading import entry_list
 from playbook.review import decide, revert
+from tests.playbook.conftest import lesson, occasion
 
 LESSON = "Always run the database migrations before the test suite starts."
 AGAIN = "Always run database migrations before the test suite starts"
 
 
 @pytest.fixture
-def learn(project, bob, learned):
+def learn(teach):
     """A run that brings a lesson, told by tests unless said otherwise."""
 
     def bring(text=LESSON, **fields):
-        [delta] = submission.propose(project, [learned(text, **fields)], bob)
-        return delta
+        source = fields.get("feedback_source", "test")
+        return teach(text, speaker="test" if source == "test" else "agent", **fields)
 
     return bring
 
@@ -93,7 +102,7 @@ class TestRejected:
         assert write(LESSON).is_live
 
     def test_what_the_gates_refused_is_not_remembered(self, learn):
-        refused = learn(evidence=())
+        refused = learn(quotes=[])
 
         assert refused.status == "rejected"
         assert learn().status == "applied"
@@ -122,7 +131,7 @@ class TestRetired:
     @pytest.fixture
     def retire(self, project, alice):
         def act(entry, operation="deprecate"):
-            wanted = person_edits.person_proposal(
+            wanted = person_edits.person_change(
                 operation, {}, alice, reason="No.", entry=entry
             )
             return person_edits.submit_edit(project, wanted, alice)
@@ -162,7 +171,7 @@ class TestRetired:
         self, project, learn, write, alice
     ):
         entry, kept = learn().entry, write("Keep `uv.lock` beside the other files.")
-        wanted = person_edits.person_proposal(
+        wanted = person_edits.person_change(
             "merge",
             {},
             alice,
@@ -213,32 +222,168 @@ class TestWaiting:
 
 
 class TestBatches:
-    def test_two_alike_of_one_run_are_one_entry(self, project, bob, learned):
-        run_id = uuid.uuid4()
-        both = [learned(text, run_id=run_id) for text in (LESSON, AGAIN)]
+    def both(self, project, bob, **fields):
+        at = occasion(LESSON, AGAIN, **fields)
+        return intake.take(project, [lesson(LESSON), lesson(AGAIN)], at, bob)
 
-        deltas = submission.propose(project, both, bob)
+    def test_two_alike_of_one_run_are_one_rule_without_a_vote_of_its_own(
+        self, project, bob
+    ):
+        deltas = self.both(project, bob)
 
         assert [delta.operation for delta in deltas] == ["add", "vote"]
-        assert PlaybookEntry.objects.count() == 1
+        assert PlaybookEntry.objects.get().helpful == 0
 
-    def test_two_alike_of_one_run_wait_once(self, project, bob, learned):
-        fields = {"run_id": uuid.uuid4(), "feedback_source": "agent"}
-        both = [learned(text, **fields) for text in (LESSON, AGAIN)]
-
-        deltas = submission.propose(project, both, bob)
+    def test_two_alike_of_one_run_wait_once(self, project, bob):
+        deltas = self.both(project, bob, speaker="agent", feedback_source="agent")
 
         assert [delta.status for delta in deltas] == ["pending", "rejected"]
 
     def test_it_looks_again_at_what_was_prepared_before_another_write(
-        self, project, bob, learned
+        self, project, bob
     ):
         prepared = [
-            submission.prepare(project, [learned(text)], bob)
+            intake.prepare(
+                project,
+                taught.read(project, [lesson(text)], occasion(text), bob),
+                bob,
+            )
             for text in (LESSON, AGAIN)
         ]
 
-        deltas = [submission.submit(one)[0] for one in prepared]
+        deltas = [intake.file(one)[0] for one in prepared]
 
         assert [delta.operation for delta in deltas] == ["add", "vote"]
         assert PlaybookDelta.objects.count() == 2
+
+    def test_an_occasion_teaches_a_lesson_once(self, project, bob):
+        at = occasion(LESSON)
+        first, second = (
+            intake.take(project, [lesson(LESSON)], at, bob) for _ in range(2)
+        )
+
+        assert [delta.pk for delta in first] == [delta.pk for delta in second]
+        assert PlaybookDelta.objects.count() == 1
+
+
+class TestCandidates:
+    """What is passed over as general is counted; the third session proposes it."""
+
+    @pytest.fixture
+    def tell(self, project, bob):
+        def say(session, text=LESSON, caller=bob, said=None):
+            said = said or f"{text} ({session})"
+            at = occasion(
+                said,
+                speaker="person",
+                session=session,
+                run_id=None,
+                feedback_source="agent",
+            )
+            given = lesson(
+                text, operation="candidate", quotes=[said], kind="preference"
+            )
+            return intake.take(project, [given], at, caller)
+
+        return say
+
+    def test_the_third_session_proposes_it_with_all_three_quotes(self, tell, bob):
+        told = [tell("one"), tell("one"), tell("two", AGAIN), tell("three")]
+
+        assert [len(deltas) for deltas in told] == [0, 0, 0, 1]
+        [delta] = told[-1]
+        assert (delta.status, delta.served_persons) == ("pending", [bob.person])
+        ends = [quote["quote"][-7:] for quote in delta.evidence]
+        assert ends == ["s (one)", "s (two)", "(three)"] or len(ends) == 3
+        assert not LessonCandidate.objects.exists()
+
+    def test_a_fourth_session_repeats_the_proposal(self, tell):
+        for session in ("one", "two", "three"):
+            told = tell(session)
+
+        [again] = tell("four")
+
+        assert (again.status, again.payload["repeats"]) == ("rejected", str(told[0].pk))
+
+    def test_words_that_nobody_said_are_not_counted(self, tell, project, bob):
+        at = occasion("Something else.", session="one", run_id=None)
+        given = lesson(LESSON, operation="candidate")
+
+        assert intake.take(project, [given], at, bob) == []
+        assert not LessonCandidate.objects.exists()
+
+    def test_a_project_sees_its_own_candidates(self, tell, alice, charlie):
+        tell("one")
+
+        assert LessonCandidate.objects.visible_to(alice).count() == 1
+        assert LessonCandidate.objects.visible_to(charlie).count() == 0
+
+    def test_it_is_forgotten_after_90_days(self, tell, project):
+        tell("one")
+        LessonCandidate.objects.update(updated_at=timezone.now() - timedelta(days=91))
+
+        assert candidates.prune(project) == 1
+
+
+class TestConfirming:
+    def confirm(self, project, caller, entry, said, speaker, **fields):
+        at = occasion(said, speaker=speaker, feedback_source="agent", **fields)
+        given = lesson(
+            entry.content, operation="confirm", label=entry.label, quotes=[said]
+        )
+        return intake.take(project, [given], at, caller)[0]
+
+    def test_a_persons_words_confirm_a_rule(self, project, bob, write, memory):
+        entry = write(LESSON)
+
+        said = "Right, the migrations come first."
+        delta = self.confirm(project, bob, entry, said, "person", memory_id=memory.pk)
+
+        entry.refresh_from_db()
+        assert (delta.operation, delta.status, entry.helpful) == ("vote", "applied", 1)
+        assert entry.supporting_memory_ids == [str(memory.pk)]
+
+    def test_that_an_agent_did_it_again_confirms_nothing(self, project, alice, write):
+        entry = write(LESSON)
+
+        delta = self.confirm(project, alice, entry, "I ran them first again.", "agent")
+
+        entry.refresh_from_db()
+        assert (delta.status, entry.helpful, entry.neutral) == ("rejected", 0, 0)
+
+    @pytest.mark.parametrize("who", ["alice", "bob"])
+    def test_a_contradiction_contests_the_rule_until_a_person_decides(
+        self, request, project, alice, write, who
+    ):
+        caller, entry = request.getfixturevalue(who), write(LESSON, author_kind="rule")
+        text = "Run the database migrations after the test suite, not before it."
+        given = lesson(text, operation="contradict", label=entry.label)
+        at = occasion(text, speaker="person", feedback_source="agent")
+
+        [delta] = intake.take(project, [given], at, caller)
+
+        assert (delta.operation, delta.status) == ("update", "pending")
+        # Only a key that may attest puts a rule in doubt.
+        is_contested = entry.pk in entry_list.contested_ids(project)
+        assert is_contested == (who == "alice")
+        decide.accept(delta, alice)
+        entry.refresh_from_db()
+        assert entry.content == text
+        assert not entry_list.contested_ids(project)
+
+    def test_a_contradiction_without_words_of_its_own_proposes_to_retire(
+        self, project, alice, write
+    ):
+        entry, said = (
+            write(LESSON, author_kind="rule"),
+            "There is no database any more.",
+        )
+        given = lesson(
+            entry.content, operation="contradict", label=entry.label, quotes=[said]
+        )
+        at = occasion(said, speaker="person", feedback_source="agent")
+
+        [delta] = intake.take(project, [given], at, alice)
+
+        assert (delta.operation, delta.status) == ("deprecate", "pending")
+        assert entry.pk in entry_list.contested_ids(project)

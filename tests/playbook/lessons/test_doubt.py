@@ -4,27 +4,24 @@ import pytest
 
 from memories.store import files
 from playbook.history.votes import Vote
-from playbook.learning import learn
+from playbook.lessons import learn
 from playbook.models import PlaybookDelta, PlaybookEntry
 from playbook.reading import renderer
 from playbook.review import decide, verification
+from tests.playbook.conftest import occasion
 
 RULE = "Keep the table of routes in `src/urls.py` in the order of the manual."
 ENTRIES = "/api/v1/playbook/entries"
 
 
 @pytest.fixture
-def harm(project, alice, run):
+def harm(project, alice):
     """A task of a key that may attest fails on what the entry is about."""
 
-    def tell(entry, *, by=None, task=None, **fields):
-        learn.learn_from_task(
-            project,
-            [],
-            [Vote(entry.pk, "harmful", "It failed.")],
-            run=task or run(outcome="failure", **fields),
-            caller=by or alice,
-        )
+    def tell(entry, *, by=None, at=None, **fields):
+        vote = Vote(entry.pk, "harmful", "It failed.")
+        at = at or occasion(outcome="failure", **fields)
+        learn.learn(project, [], [vote], [], at, by or alice)
         entry.refresh_from_db()
 
     return tell
@@ -70,11 +67,11 @@ class TestVotes:
         assert delta.payload["doubt"] == "votes"
         assert is_marked(entry)
 
-    def test_one_task_gives_one_proposal(self, write, harm, run):
-        entry, task = write(RULE, author_kind="rule"), run(outcome="failure")
+    def test_one_task_gives_one_proposal(self, write, harm):
+        entry, at = write(RULE, author_kind="rule"), occasion(outcome="failure")
 
         for _ in range(2):
-            harm(entry, task=task)
+            harm(entry, at=at)
         harm(entry)
 
         assert len(doubts()) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
+from tests.playbook.conftest import propose
 
 URL = "/api/v1/playbook/deltas"
 TIMES = 10
@@ -167,7 +167,7 @@ class TestInOneDay:
     ):
         for entry in many[:6]:
             removal = learned(None, operation="deprecate", entry=entry, evidence=())
-            submission.propose(project, [removal], bob)
+            propose(project, [removal], bob)
 
         assert PlaybookEntry.objects.current().count() >= 38
         applied = PlaybookDelta.objects.filter(operation="deprecate", status="applied")

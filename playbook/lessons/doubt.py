@@ -1,25 +1,25 @@
 """Put rules in doubt that evidence speaks against, until a person decides about them.
 
-The evidence is harmful votes, a person's correction, or a file that is gone. A waiting proposal to retire the rule is the doubt: agents are given the rule
-with the mark `contested` (decision 0011). Accepting retires the rule, rejecting confirms it.
-Only a key that may attest can put a rule in doubt.
+The evidence is harmful votes, a person's correction, a file that is gone, or a lesson that
+contradicts the rule. A waiting proposal to change or retire the rule is the doubt: agents are
+given the rule with the mark `contested` (decision 0011). Accepting changes the rule, rejecting
+confirms it. Only a key that may attest can put a rule in doubt.
 """
 
 from __future__ import annotations
 
-import hashlib
-import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
 
 from django.db.models import F
 
 from common.caller import Caller
 from memories.store import files
+from playbook.lessons import draft as drafts
+from playbook.lessons import intake
+from playbook.lessons.draft import Operation, Producer
 from playbook.models import Anchor, PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
-from playbook.proposals.proposed_change import Operation, Producer, Proposal
 from projects.models import Project
 
 NAME, VERSION = "doubt", "1"
@@ -37,38 +37,44 @@ class DoubtKind(StrEnum):
 
 
 def raise_doubts(
-    project: Project, kind: DoubtKind, proposals: Sequence[Proposal], caller: Caller
+    project: Project,
+    kind: DoubtKind,
+    retirements: Sequence[PlaybookDelta],
+    caller: Caller,
 ) -> list[PlaybookDelta]:
     """Propose to retire entries, and put them in doubt if the caller may attest.
 
     An entry that is in doubt already gets no second proposal.
     """
-    if not caller.attests_in(project.pk):
-        return submission.propose(project, proposals, caller)
-    known = _find_doubted(entry.pk for p in proposals if (entry := p.entry))
-    doubts = [
-        replace(proposal, doubt=kind.value)
-        for proposal in proposals
-        if proposal.entry and proposal.entry.pk not in known
-    ]
-    return submission.propose(project, doubts, caller)
+    if caller.attests_in(project.pk):
+        waiting = PlaybookDelta.objects.casting_doubt().filter(
+            entry__in=[delta.entry_id for delta in retirements],
+            expected_version=F("entry__version"),
+        )
+        known = set(waiting.values_list("entry_id", flat=True))
+        retirements = [d for d in retirements if d.entry_id not in known]
+        for delta in retirements:
+            delta.payload["doubt"] = kind.value
+    return intake.submit(project, retirements, caller)
 
 
-def retirement(entry: PlaybookEntry, *, reason: str, evidence: str) -> Proposal:
+def retirement(
+    entry: PlaybookEntry, *, reason: str, evidence: str, **columns: Any
+) -> PlaybookDelta:
     """Return a proposal to retire an entry. `evidence` names what speaks against it.
 
     The same evidence never gives a second proposal about the same text.
     """
-    whole = f"{NAME}\n{entry.pk}\n{entry.version}\n{evidence}"
-    return Proposal(
-        operation=Operation.DEPRECATE,
+    return drafts.change(
+        Operation.DEPRECATE,
         entry=entry,
         expected_version=entry.version,
         reason=reason,
         producer=Producer.RULE,
         producer_name=NAME,
         producer_version=VERSION,
-        idempotency_key=hashlib.sha256(whole.encode()).hexdigest(),
+        idempotency_key=drafts.key(NAME, entry.pk, entry.version, evidence),
+        **columns,
     )
 
 
@@ -78,7 +84,7 @@ def doubt_gone(project: Project, paths: Sequence[str], caller: Caller) -> None:
     anchors = Anchor.objects.filter(project_id=project.pk, file_path__in=paths)
     named = dict(anchors.order_by("-file_path").values_list("entry_id", "file_path"))
     entries = PlaybookEntry.objects.current().light().filter(pk__in=named)
-    proposals = [
+    retirements = [
         retirement(
             entry,
             reason=f'The file "{named[entry.pk][:MAX_PATH]}" that {entry.label} names '
@@ -87,12 +93,4 @@ def doubt_gone(project: Project, paths: Sequence[str], caller: Caller) -> None:
         )
         for entry in entries.order_by("pk")[:MAX_GONE]
     ]
-    raise_doubts(project, DoubtKind.FILES, proposals, caller)
-
-
-def _find_doubted(entry_ids: Iterable[uuid.UUID]) -> set[uuid.UUID]:
-    """Return the entries about whose present text a doubt waits."""
-    rows = PlaybookDelta.objects.casting_doubt().filter(
-        entry__in=list(entry_ids), expected_version=F("entry__version")
-    )
-    return set(rows.values_list("entry_id", flat=True))
+    raise_doubts(project, DoubtKind.FILES, retirements, caller)

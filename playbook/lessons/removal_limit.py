@@ -6,7 +6,7 @@ Removals are summed over time.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from access.models import ApiKey
 from inference import tokens
+from playbook.lessons.draft import Draft, Operation
 from playbook.models import (
     Playbook,
     PlaybookChange,
@@ -22,9 +23,6 @@ from playbook.models import (
     PlaybookEntry,
     format_line,
 )
-from playbook.proposals.proposed_change import Operation, Proposal
-from playbook.rule_text import text_gates
-from playbook.rule_text.text_gates import GateResult
 
 # Removals by one agent or one key within this time are summed, over all runs of the agent
 # or key.
@@ -46,40 +44,36 @@ class Loss:
     tokens: int
 
 
-def removal_gates(
+def share_removed(
     playbook: Playbook,
-    proposal: Proposal,
+    draft: Draft,
     entries: Sequence[PlaybookEntry],
     *,
     key_id: uuid.UUID | None,
-) -> Iterator[GateResult]:
-    """Check the share of entries and the share of tokens that are lost.
+) -> float:
+    """Return the share of the entries, or of the tokens if it is larger, that is lost.
 
-    Earlier losses are included. An update that shortens nothing yields no gate. The
-    caller holds the playbook's lock, so that concurrent proposals count each other.
+    Earlier losses by the same author are included. The caller holds the playbook's lock, so
+    that concurrent changes count each other.
     """
-    loss = _loss(proposal, entries)
-    if not loss.entries:
-        return
-    before = _earlier_loss(playbook, proposal, key_id)
-    elsewhere = {
-        pk: n for pk, n in proposal.import_removals.items() if pk not in loss.entries
-    }
+    delta = draft.delta
+    removes = delta.operation in TEXT_REMOVING_OPERATIONS or delta.targets
+    loss = _loss(delta, entries)
+    if not (removes and loss.entries):
+        return 0.0
+    before = _earlier_loss(playbook, delta, key_id)
+    elsewhere = {pk: n for pk, n in draft.losses.items() if pk not in loss.entries}
     live = PlaybookEntry.objects.current().filter(project=playbook.project).count()
-    entry_ids = loss.entries | before.entries | elsewhere.keys()
-    yield text_gates.check_blast_radius(len(entry_ids), live)
+    gone = len(loss.entries | before.entries | elsewhere.keys())
     tokens_gone = loss.tokens + before.tokens + sum(elsewhere.values())
-    yield text_gates.check_blast_radius(tokens_gone, playbook.tokens)
+    return max(gone / max(live, 1), tokens_gone / max(playbook.tokens, 1))
 
 
-def _loss(proposal: Proposal, entries: Sequence[PlaybookEntry]) -> Loss:
-    """Return the loss that a proposal causes.
-
-    The entry that the proposal rewrites counts if its text shrinks.
-    """
-    own, after = proposal.entry, 0
-    if own and proposal.operation in (Operation.UPDATE, Operation.MERGE):
-        after = tokens.estimate(format_line(own.label, proposal.content or own.content))
+def _loss(delta: PlaybookDelta, entries: Sequence[PlaybookEntry]) -> Loss:
+    """Return what a change removes; the entry that it rewrites counts if its text shrinks."""
+    own, after = delta.entry, 0
+    if own and delta.operation in (Operation.UPDATE, Operation.MERGE):
+        after = tokens.estimate(format_line(own.label, delta.content or own.content))
     entry_ids = {
         entry.pk
         for entry in entries
@@ -89,12 +83,12 @@ def _loss(proposal: Proposal, entries: Sequence[PlaybookEntry]) -> Loss:
 
 
 def _earlier_loss(
-    playbook: Playbook, proposal: Proposal, key_id: uuid.UUID | None
+    playbook: Playbook, delta: PlaybookDelta, key_id: uuid.UUID | None
 ) -> Loss:
     rows = PlaybookChange.objects.filter(
         project_id=playbook.project_id,
         reverts_id=None,
-        delta_id__in=_deltas_of_same_author(playbook, proposal, key_id).values("pk"),
+        delta_id__in=_deltas_of_same_author(playbook, delta, key_id).values("pk"),
     )
     removed = rows.filter(operation=PlaybookChange.ChangeOperation.DELETE)
     entry_ids = set(removed.values_list("entry_id", flat=True))
@@ -114,19 +108,19 @@ def _earlier_loss(
 
 
 def _deltas_of_same_author(
-    playbook: Playbook, proposal: Proposal, key_id: uuid.UUID | None
+    playbook: Playbook, delta: PlaybookDelta, key_id: uuid.UUID | None
 ) -> QuerySet[PlaybookDelta]:
     """Select the deltas by this author that were applied without a person.
 
     Deltas of the same run are selected, and recent deltas of the same agent or key.
     """
-    who = Q(agent_id=proposal.agent_id)
+    who = Q(agent_id=delta.agent_id)
     if key_id:
         line = ApiKey.objects.of_same_line(key_id)
         who |= Q(key_id=key_id) | Q(key_id__in=line.values("pk"))
     together = Q(created_at__gte=timezone.now() - WINDOW) & who
-    if proposal.run_id:
-        together |= Q(run_id=proposal.run_id)
+    if delta.run_id:
+        together |= Q(run_id=delta.run_id)
     applied: QuerySet[PlaybookDelta] = PlaybookDelta.objects.filter(
         together,
         project_id=playbook.project_id,

@@ -5,14 +5,10 @@ from __future__ import annotations
 from common.caller import Caller
 from memories.models import Memory
 from playbook.entries.text_limits import MAX_REASON
+from playbook.lessons import draft as drafts
+from playbook.lessons import intake
+from playbook.lessons.draft import Operation, Producer
 from playbook.models import PlaybookDelta
-from playbook.proposals import submission
-from playbook.proposals.proposed_change import (
-    Operation,
-    Producer,
-    Proposal,
-    entries_key,
-)
 from playbook.queries import WAITING_STATUSES
 
 
@@ -22,18 +18,18 @@ def propose_removal(memory: Memory, caller: Caller, *, reason: str) -> PlaybookD
     A rejected proposal therefore comes back only after the text changes. The key has the hash
     of the text, because deleting and restoring a memory raises its version.
     """
-    text = (memory.pk, memory.similarity_hash)
-    known = entries_key(Producer.MODEL, Operation.FORGET, [text])
-    proposal = Proposal(
+    text = f"{memory.pk} {memory.similarity_hash}"
+    known = drafts.key(Producer.MODEL, Operation.FORGET, text)
+    forget = drafts.change(
         Operation.FORGET,
         reason=reason[:MAX_REASON],
         memory_id=memory.pk,
-        producer=Producer.MODEL,
-        producer_name=caller.name,
+        producer=Producer.AGENT,
+        producer_name=caller.name[:100],
         agent_id=caller.agent_id_for(""),
         idempotency_key=known,
     )
-    return submission.propose(memory.project, [proposal], caller)[0]
+    return intake.submit(memory.project, [forget], caller)[0]
 
 
 def is_kept(delta: PlaybookDelta) -> bool:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from jobs.models import Job
 from playbook import tasks
 from playbook.history.revision import Cause
 from playbook.history.votes import Vote, record
-from playbook.learning import deduplicate
-from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import person_edits
+from playbook.lessons import person_edits
+from playbook.lessons import tidy as weekly
+from playbook.models import Exposure, PlaybookDelta, PlaybookEntry
 from playbook.review import decide
 
 RULE = "Always run the database migrations before the test suite starts."
@@ -17,8 +20,8 @@ SAME = "Always run database migrations before the test suite starts"
 
 @pytest.fixture
 def tidy(project, alice):
-    def look(**fields):
-        steps = deduplicate.propose_cleanup(project, alice, **fields)
+    def look():
+        steps = weekly.propose_cleanup(project, alice)
         return [delta for deltas in steps for delta in deltas]
 
     return look
@@ -40,11 +43,21 @@ class TestMerges:
 
         assert tidy()[0].entry_id == written.pk
 
-    def test_it_leaves_opposites_alone(self, write, tidy):
-        write(RULE)
-        write(RULE.replace("Always", "Never"))
+    @pytest.mark.parametrize("policy", ["assisted", "auto"])
+    def test_two_that_are_near_wait_for_a_person_under_every_policy(
+        self, write, tidy, set_options, policy
+    ):
+        set_options(policy=policy)
+        for n in range(40):
+            write(f"Run `step_{n}` before all the others.", author_kind="rule")
+        write(RULE, author_kind="rule")
+        write(RULE.replace("Always", "Never"), author_kind="rule")
 
-        assert tidy() == []
+        [delta] = tidy()
+
+        assert (delta.operation, delta.status) == ("merge", "pending")
+        assert "or the opposite" in delta.reason
+        assert "Never run" in delta.review_note or "Always run" in delta.review_note
 
     def test_it_asks_once(self, write, tidy):
         write(RULE)
@@ -126,32 +139,50 @@ class TestRefuted:
         assert tidy() == []
 
 
-class TestDaily:
-    def test_a_job_looks_through_what_moved(self, write, project, run_jobs):
+class TestUnused:
+    @pytest.fixture
+    def rules(self, write):
+        made = [write(f"Run `step_{n}` before all the others.") for n in range(40)]
+        long_ago = timezone.now() - timedelta(days=100)
+        PlaybookEntry.objects.update(updated_at=long_ago, created_at=long_ago)
+        return made
+
+    def give(self, entry, **fields):
+        given = {"project": entry.project, "entry": entry, "relevance": 0.1}
+        Exposure.objects.create(**given | fields)
+
+    def test_it_proposes_to_retire_what_matched_nothing_up_to_the_limit(
+        self, rules, tidy
+    ):
+        for entry in rules:
+            self.give(entry)  # the whole playbook had room
+        self.give(rules[0], relevance=0.5)
+        self.give(rules[1], used_as="followed")
+
+        deltas = tidy()
+
+        assert [delta.operation for delta in deltas] == ["deprecate"] * 2
+        assert {delta.status for delta in deltas} == {"pending"}
+        assert {rules[0].pk, rules[1].pk}.isdisjoint(d.entry_id for d in deltas)
+        assert tidy() == []
+
+    def test_it_proposes_nothing_where_no_agent_asked(self, rules, tidy):
+        assert tidy() == []
+
+
+class TestWeekly:
+    def test_a_job_looks_once_a_week_and_proposes_once(self, write, project, run_jobs):
         write(RULE)
         write(SAME)
 
-        tasks.tidy()
-        run_jobs()
+        for _ in range(2):
+            tasks.tidy()
+            run_jobs()
 
         job = Job.objects.get(kind="tidy_playbook")
-        assert job.result == {"revision": 2, "proposed": 1}
-        assert PlaybookDelta.objects.filter(operation="merge").count() == 1
-
-    def test_it_looks_once_a_day_and_only_where_something_moved(
-        self, write, project, run_jobs
-    ):
-        write(RULE)
+        assert job.result == {"proposed": 1, "pruned": 0}
+        Job.objects.update(created_at=timezone.now() - timedelta(days=8))
         tasks.tidy()
         run_jobs()
-        write(SAME)
-        tasks.tidy()
-        assert Job.objects.filter(kind="tidy_playbook").count() == 1
-
-        yesterday = Job.objects.filter(kind="tidy_playbook")
-        yesterday.update(created_at="2020-01-01T00:00Z")
-        tasks.tidy()
-        run_jobs()
-
         assert Job.objects.filter(kind="tidy_playbook").count() == 2
         assert PlaybookDelta.objects.filter(operation="merge").count() == 1

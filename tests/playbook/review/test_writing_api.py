@@ -6,7 +6,7 @@ from django.db import connection
 from common.caller import Role
 from playbook.entries import neighbours
 from playbook.models import DeltaVector, PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
+from tests.playbook.conftest import propose
 
 URL = "/api/v1/playbook"
 
@@ -24,7 +24,7 @@ def body(project):
 
 @pytest.fixture
 def waiting(project, bob, learned):
-    return submission.propose(project, [learned(feedback_source="agent")], bob)[0]
+    return propose(project, [learned(feedback_source="agent")], bob)[0]
 
 
 class TestEntries:

@@ -1,4 +1,4 @@
-"""Proposals that people write: add, change and remove entries."""
+"""Changes that people write: add, change and remove entries."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from common.caller import Caller
 from common.text import secrets
 from common.text.supply import describe_text
 from memories.models import Memory
+from playbook.lessons import draft as drafts
+from playbook.lessons import intake
+from playbook.lessons.draft import Operation, Producer
+from playbook.lessons.lesson import SourceText, Speaker
 from playbook.models import PlaybookDelta, PlaybookEntry
-from playbook.proposals import submission
-from playbook.proposals.proposed_change import Operation, Producer, Proposal
-from playbook.rule_text import applicability, text_gates
+from playbook.rule_text import applicability
 from projects import secret_policy
 from projects.models import Project
 
@@ -30,9 +32,7 @@ EDITABLE_COLUMNS = [
     "locked",
     "review_after",
 ]
-PROPOSAL_COLUMNS = (
-    *("content", "category", "condition", "action", "tags", "applies_to"),
-)
+TEXT_COLUMNS = ("content", "category", "condition", "action", "tags", "applies_to")
 
 
 class NeedsSecondPerson(errors.Forbidden):
@@ -41,9 +41,10 @@ class NeedsSecondPerson(errors.Forbidden):
     code = "needs_second_person"
 
 
-def addition(changes: Mapping[str, Any], caller: Caller, *, reason: str) -> Proposal:
-    """Return a proposal to add an entry."""
-    return person_proposal(Operation.ADD, changes, caller, reason=reason)
+def addition(
+    changes: Mapping[str, Any], caller: Caller, *, reason: str
+) -> PlaybookDelta:
+    return person_change(Operation.ADD, changes, caller, reason=reason)
 
 
 def change(
@@ -53,14 +54,14 @@ def change(
     *,
     reason: str,
     version: int | None,
-) -> Proposal:
-    """Return a proposal to change an entry.
+) -> PlaybookDelta:
+    """Return a change of an entry.
 
-    If `version` is given, the proposal applies only to this version of the entry.
+    If `version` is given, it applies only to this version of the entry.
     """
     if not changes:
         raise errors.Invalid("A change names at least one column to change.")
-    return person_proposal(
+    return person_change(
         Operation.UPDATE,
         changes,
         caller,
@@ -72,8 +73,8 @@ def change(
 
 def removal(
     entry: PlaybookEntry, caller: Caller, *, reason: str, version: int | None
-) -> Proposal:
-    return person_proposal(
+) -> PlaybookDelta:
+    return person_change(
         Operation.DELETE,
         {},
         caller,
@@ -83,40 +84,36 @@ def removal(
     )
 
 
-def person_proposal(
-    operation: str, changes: Mapping[str, Any], caller: Caller, **fields: Any
-) -> Proposal:
-    """Return a proposal by a person.
-
-    `fields` set or override fields of Proposal.
-    """
-    proposal_columns = {
-        name: changes[name] for name in PROPOSAL_COLUMNS if name in changes
-    }
-    if "tags" in proposal_columns:
-        proposal_columns["tags"] = tuple(dict.fromkeys(proposal_columns["tags"]))
-    if "applies_to" in proposal_columns:
-        values = applicability.normalise(proposal_columns["applies_to"])
-        proposal_columns["applies_to"] = values
-    settings = {n: v for n, v in changes.items() if n not in PROPOSAL_COLUMNS}
-    by = {"producer": Producer.HUMAN, "producer_name": caller.name}
-    return Proposal(
-        operation, settings=settings, **{**by, **proposal_columns, **fields}
-    )
+def person_change(
+    operation: str, changes: Mapping[str, Any], caller: Caller, **columns: Any
+) -> PlaybookDelta:
+    """Return an unsaved change by a person. `columns` set further columns of the delta."""
+    values = dict(changes)
+    if "tags" in values:
+        values["tags"] = list(dict.fromkeys(values["tags"]))
+    if "applies_to" in values:
+        values["applies_to"] = list(applicability.normalise(values["applies_to"]))
+    by = {"producer": Producer.HUMAN, "producer_name": caller.name[:100]}
+    return drafts.change(operation, values=values, **{**by, **columns})
 
 
-def quotable_texts(memory: Memory) -> dict[str, str]:
-    """Return a dict of the texts of a memory from which quotes may be cut, by field."""
+def quotable_texts(memory: Memory) -> list[SourceText]:
+    """Return the texts of a memory from which quotes may be cut; an agent wrote them."""
     names = ("content", "goal", "result", "feedback", "outcome", "lessons")
-    return {name: getattr(memory, name) for name in names}
+    return [
+        SourceText("run", str(memory.pk), name, getattr(memory, name), Speaker.AGENT)
+        for name in names
+    ]
 
 
-def submit_edit(project: Project, proposal: Proposal, caller: Caller) -> PlaybookDelta:
+def submit_edit(
+    project: Project, change: PlaybookDelta, caller: Caller
+) -> PlaybookDelta:
     """Submit a person's change.
 
     The change of a curator is applied. The change of a writer waits for a curator.
     """
-    return submission.propose(project, [proposal], caller)[0]
+    return intake.submit(project, [change], caller)[0]
 
 
 def refuse_unknown_category(project: Project, changes: Mapping[str, Any]) -> None:
@@ -132,7 +129,7 @@ def refuse_unknown_category(project: Project, changes: Mapping[str, Any]) -> Non
 def refuse_secrets(project: Project, changes: Mapping[str, Any]) -> None:
     if project.options.secrets == "allow":
         return
-    texts = [str(changes[name]) for name in PROPOSAL_COLUMNS if name in changes]
+    texts = [str(changes[name]) for name in TEXT_COLUMNS if name in changes]
     kinds = {kind for text in texts for kind in secrets.mask(text).kinds}
     if kinds:
         secret_policy.refuse(sorted(kinds))
@@ -142,7 +139,7 @@ def refuse_alone(changes: Mapping[str, Any], caller: Caller) -> None:
     """Raise NeedsSecondPerson if a key decides with words that wait when it writes them.
 
     A key may be in the hands of an agent, which a text that it read may have led. So the
-    words of a decision wait as those of a new entry do (`playbook.proposals.policy`).
+    words of a decision wait as those of a new entry do (`playbook.lessons.policy`).
     """
     if not caller.key_id:
         return
@@ -151,11 +148,7 @@ def refuse_alone(changes: Mapping[str, Any], caller: Caller) -> None:
         for name in ("content", "condition", "action")
         if changes.get(name)
     )
-    results = (
-        text_gates.check_supply(describe_text(text)),
-        text_gates.check_language(text),
-    )
-    if found := " ".join(each.message for each in results if each.verdict != "pass"):
+    if found := describe_text(text):
         raise NeedsSecondPerson(
             f"{found} Sign in to decide so, or propose the text as a change of its own, "
             "which another person decides about."

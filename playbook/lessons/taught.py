@@ -1,0 +1,244 @@
+"""Read what was taught as drafts of changes: with its quotes found, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from common.caller import Caller, Role
+from common.text import lasting_words, same_text
+from common.text import plain_text as texts
+from playbook.lessons import draft as drafts
+from playbook.lessons import quotes
+from playbook.lessons.draft import Basis, Draft, Operation
+from playbook.lessons.lesson import (
+    Kind,
+    Lesson,
+    Occasion,
+    Producer,
+    Quote,
+    Speaker,
+    TaughtLesson,
+)
+from playbook.lessons.lesson import Operation as Teaches
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.queries import TRUSTED_SOURCES
+from playbook.rule_text import applicability
+from projects.models import Project
+
+# The words of these producers go to others at once only as whole sentences of their quotes:
+# code cannot see whether a sentence of their own says what the quote says.
+FREE_WRITERS = frozenset({Producer.MODEL, Producer.AGENT})
+# Where a lesson stands that names no category of the project.
+CATEGORIES = {
+    Kind.FIX: "gotchas",
+    Kind.CHECK: "best_practices",
+    Kind.INSTRUCTION: "best_practices",
+    Kind.PREFERENCE: "best_practices",
+    Kind.DECISION: "architecture",
+    Kind.PROCEDURE: "patterns",
+}
+# Who reported a task, as the first words of a sentence for the reviewer.
+TELLERS = {
+    "agent": "The agent itself",
+    "human": "A person",
+    "test": "A test",
+    "environment": "What the calls did",
+}
+
+
+def read(
+    project: Project,
+    lessons: Sequence[TaughtLesson],
+    occasion: Occasion,
+    caller: Caller,
+) -> list[Draft]:
+    """Return a draft for each lesson; what the occasion says twice is one lesson."""
+    found: dict[str, Draft] = {}
+    for each in lessons:
+        if draft := _read_one(project, each, occasion, caller):
+            found.setdefault(draft.delta.idempotency_key, draft)
+    return list(found.values())
+
+
+def _read_one(
+    project: Project, each: TaughtLesson, occasion: Occasion, caller: Caller
+) -> Draft | None:
+    lesson = each.lesson
+    said = quotes.find(lesson.quotes, occasion.sources)
+    if each.operation == Teaches.CONFIRM:
+        said = (
+            said if is_shown(said) else ()
+        )  # that an agent did it again is no evidence
+    entry = _find_entry(project, each.label) if each.label else None
+    if entry is None and each.operation in (Teaches.CONFIRM, Teaches.CONTRADICT):
+        return None  # The rule is gone, so there is nothing to vote for or to change.
+    basis = find_basis(project, lesson, said, occasion, caller)
+    delta = drafts.change(
+        Operation.UPDATE if entry else Operation.ADD,
+        entry=entry,
+        values={"content": lesson.content},
+        expected_version=each.version if entry else None,
+        category="" if entry else _category(project, lesson),
+        kind=lesson.kind,
+        tags=list(lesson.tags) if lesson.tags or not entry else None,
+        applies_to=list(applicability.keep_valid(lesson.applies_to)) or None,
+        confidence=lesson.confidence,
+        expires_when=lesson.expires_when[:200],
+        session=occasion.session,
+        reason=_reason(each, occasion),
+        evidence=[asdict(quote) for quote in said],
+        producer=lesson.producer,
+        producer_name=lesson.producer_name[:100],
+        producer_version=lesson.producer_version[:40],
+        agent_id=occasion.agent_id,
+        run_id=occasion.run_id,
+        memory_id=occasion.memory_id,
+        payload={"feedback_source": occasion.feedback_source},
+        idempotency_key=_key(each, occasion),
+    )
+    draft = Draft(
+        delta,
+        basis,
+        is_believed=is_believed(project, occasion, caller),
+        around=tuple(quotes.surroundings(said, occasion.sources)),
+        is_foreign=any(quote.speaker == Speaker.FOREIGN for quote in said),
+        is_candidate=each.operation == Teaches.CANDIDATE,
+    )
+    if each.operation == Teaches.CONFIRM and entry:
+        return to_vote(draft, entry)
+    if each.operation == Teaches.CONTRADICT and entry:
+        return _contradict(draft, entry, caller)
+    return draft
+
+
+def _find_entry(project: Project, label: str) -> PlaybookEntry | None:
+    rows = PlaybookEntry.objects.current().light().filter(project=project)
+    found: PlaybookEntry | None = rows.filter(label=label).first()
+    return found or rows.filter(aliases__contains=[label]).first()
+
+
+def _category(project: Project, lesson: Lesson) -> str:
+    known = project.options.categories
+    wanted = (lesson.category, CATEGORIES.get(Kind(lesson.kind), ""), "general")
+    return next((name for name in wanted if name in known), known[-1])
+
+
+def _reason(each: TaughtLesson, occasion: Occasion) -> str:
+    teller = TELLERS.get(occasion.feedback_source, occasion.feedback_source)
+    where = "a task" if occasion.run_id else "a session"
+    parts = [f"Learned from {where}.", f"{teller} told how it ended.", each.reason]
+    if occasion.outcome not in ("", "unknown"):
+        parts[0] = f"Learned from {where} whose outcome was {occasion.outcome}."
+    return texts.clip(" ".join(filter(None, parts)), 1000)
+
+
+def _key(each: TaughtLesson, occasion: Occasion) -> str:
+    """Return the key by which an occasion teaches a lesson once."""
+    lesson = each.lesson
+    text = same_text.hash_text(lesson.content)
+    return drafts.key(occasion.id, lesson.producer, each.operation, each.label, text)
+
+
+def is_believed(project: Project, occasion: Occasion, caller: Caller) -> bool:
+    """Whether the project believes what the caller reports of tests and calls.
+
+    Whoever may claim the source of a feedback was checked when the task was told.
+    """
+    is_vouched = occasion.feedback_source in TRUSTED_SOURCES
+    return is_vouched or caller.attests_in(project.pk)
+
+
+def find_basis(
+    project: Project,
+    lesson: Lesson,
+    said: Sequence[Quote],
+    occasion: Occasion,
+    caller: Caller,
+) -> Basis:
+    """Say on what a lesson rests, by who said the quotes that were found."""
+    speakers = {quote.speaker for quote in said}
+    if Speaker.FOREIGN in speakers:
+        return Basis.WORD
+    of_environment = Speaker.TEST in speakers or (
+        lesson.kind == Kind.CHECK and Speaker.CALL in speakers
+    )
+    repeats = lesson.producer not in FREE_WRITERS or _repeats(lesson, said, occasion)
+    if of_environment and repeats and is_believed(project, occasion, caller):
+        return Basis.TEST
+    if Speaker.PERSON in speakers:
+        lasts = lasting_words.says_it_lasts(lesson.content)
+        is_curator = caller.may(Role.CURATOR, project.pk)
+        is_feedback = any(q.field == "feedback" for q in said)
+        is_heard = is_curator and occasion.feedback_source == "human" and is_feedback
+        if is_heard and lasts and _repeats(lesson, said, occasion):
+            return Basis.LASTING
+        return Basis.PERSON
+    if lesson.kind == Kind.FIX and has_changed_outcome(said):
+        return Basis.CURE
+    return Basis.WORD
+
+
+def _repeats(lesson: Lesson, said: Sequence[Quote], occasion: Occasion) -> bool:
+    return any(
+        quotes.repeat_sentences(
+            lesson.content, quotes.source_of(quote, occasion.sources).text
+        )
+        for quote in said
+    )
+
+
+def has_changed_outcome(said: Sequence[Quote]) -> bool:
+    """Whether two calls are quoted: one that failed, and one that did not."""
+    calls = (q for q in said if q.speaker == Speaker.CALL)
+    return len({(q.id, ".".join(q.field.split(".")[:2])) for q in calls}) > 1
+
+
+def is_shown(said: Sequence[Quote]) -> bool:
+    """Whether a person, a test or a changed outcome says it, and not an agent alone."""
+    speakers = {quote.speaker for quote in said}
+    return bool(speakers & {Speaker.PERSON, Speaker.TEST}) or has_changed_outcome(said)
+
+
+def to_vote(draft: Draft, entry: PlaybookEntry) -> Draft:
+    """Turn a lesson that a rule states already into a vote for the rule.
+
+    It helps if more than an agent's word shows it; of calls and tests if these are believed.
+    Otherwise the rule was only met again, as in the session that taught it.
+    """
+    delta = draft.delta
+    said = [Quote(**quote) for quote in delta.evidence]
+    is_of_person = any(quote.speaker == Speaker.PERSON for quote in said)
+    helps = is_of_person or (draft.is_believed and is_shown(said))
+    helps = helps and not (draft.is_foreign or _taught(entry, delta))
+    delta.operation, delta.entry, delta.expected_version = Operation.VOTE, entry, None
+    delta.payload["vote"] = "helpful" if helps else "neutral"
+    delta.reason = f"{entry.label} teaches this already. {delta.reason}"[:1000]
+    return draft
+
+
+def _taught(entry: PlaybookEntry, delta: PlaybookDelta) -> bool:
+    """Whether the rule comes of the same task or session."""
+    rows = PlaybookDelta.objects.filter(entry=entry).exclude(operation=Operation.VOTE)
+    of_run = delta.run_id and rows.filter(run_id=delta.run_id).exists()
+    of_session = delta.session and rows.filter(session=delta.session).exists()
+    return bool(of_run or of_session)
+
+
+def _contradict(draft: Draft, entry: PlaybookEntry, caller: Caller) -> Draft:
+    """Propose to change the rule, or to retire it if nothing is to stand in its place.
+
+    If more than an agent's word speaks against the rule, it is contested until a person
+    decides.
+    """
+    delta = draft.delta
+    if not delta.content or same_text.is_same(delta.content, entry.content):
+        delta.operation, delta.content, delta.similarity_hash = (
+            Operation.DEPRECATE,
+            "",
+            "",
+        )
+        delta.tags = delta.applies_to = None
+    if draft.basis != Basis.WORD and caller.attests_in(entry.project_id):
+        delta.payload["doubt"] = "contradicted"
+    return draft
