@@ -8,7 +8,7 @@ from common.text import same_text
 from playbook.lessons.lesson import Quote, SourceText
 from playbook.rule_text import text_patterns
 
-MIN_QUOTE = 8  # characters; fewer stand in any text
+MIN_QUOTE = 8  # characters; fewer stand in any text, but may be a whole one
 SURROUNDING_CHARS = 300  # before and after a quote, which may have dictated it
 
 
@@ -23,12 +23,12 @@ def find(quotes: Iterable[Quote], sources: Sequence[SourceText]) -> tuple[Quote,
 
 def _place(quote: Quote, sources: Sequence[SourceText]) -> Quote | None:
     words = quote.quote.strip()
-    if len(words) < MIN_QUOTE:
-        return None
     named = [each for each in sources if each.field == quote.field]
     named.sort(key=lambda each: each.id != quote.id)
     shift = len(quote.quote) - len(quote.quote.lstrip())
-    for source in (*named, *sources):
+    for source in (*named, *sources) if words else ():
+        if len(words) < MIN_QUOTE and words != source.text.strip():
+            continue
         start = quote.start + shift
         if not (quote.end and source.text.startswith(words, start)):
             start = source.text.find(words)

@@ -26,11 +26,11 @@ from playbook.queries import TRUSTED_SOURCES
 from playbook.rule_text import applicability
 from projects.models import Project
 
-# The words of these producers go to others at once only as whole sentences of their quotes:
-# code cannot see whether a sentence of their own says what the quote says.
-FREE_WRITERS = frozenset({Producer.MODEL, Producer.AGENT})
+# What rules derive from tests and calls. A sentence that a test printed is none of them:
+# whoever can print into a log must not write rules.
+SHOWN_KINDS = frozenset({Kind.FIX, Kind.CHECK, Kind.ANSWER, Kind.PROCEDURE})
 # Where a lesson stands that names no category of the project.
-CATEGORIES = {
+CATEGORIES: dict[str, str] = {
     Kind.FIX: "gotchas",
     Kind.CHECK: "best_practices",
     Kind.INSTRUCTION: "best_practices",
@@ -120,7 +120,7 @@ def _find_entry(project: Project, label: str) -> PlaybookEntry | None:
 
 def _category(project: Project, lesson: Lesson) -> str:
     known = project.options.categories
-    wanted = (lesson.category, CATEGORIES.get(Kind(lesson.kind), ""), "general")
+    wanted = (lesson.category, CATEGORIES.get(lesson.kind, ""), "general")
     return next((name for name in wanted if name in known), known[-1])
 
 
@@ -163,8 +163,9 @@ def find_basis(
     of_environment = Speaker.TEST in speakers or (
         lesson.kind == Kind.CHECK and Speaker.CALL in speakers
     )
-    repeats = lesson.producer not in FREE_WRITERS or _repeats(lesson, said, occasion)
-    if of_environment and repeats and is_believed(project, occasion, caller):
+    # Whether a sentence of a model says what its quote says, code cannot see.
+    is_derived = lesson.producer == Producer.RULE and lesson.kind in SHOWN_KINDS
+    if of_environment and is_derived and is_believed(project, occasion, caller):
         return Basis.TEST
     if Speaker.PERSON in speakers:
         lasts = lasting_words.says_it_lasts(lesson.content)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
 from memories.store import write as store_write
 from memories.store.drafts import Draft as MemoryDraft
 from playbook.lessons import draft as drafts
-from playbook.lessons import intake, person_edits
+from playbook.lessons import intake, person_edits, taught
 from playbook.lessons.draft import Draft
 from playbook.lessons.lesson import (
     Lesson,
@@ -63,28 +64,51 @@ def learned():
 
     def make(text=RULE, *, operation="add", entry=None, **fields):
         told = {name: fields.pop(name) for name in OF_OCCASION if name in fields}
-        speaker = SPEAKERS.get(told.get("feedback_source"), "test")
+        told["run_id"] = told.get("run_id", uuid.uuid4())
         if operation in ("add", "update"):
-            taught = lesson(
-                text,
-                operation=operation,
-                label=entry.label if entry else "",
-                **fields,
-            )
-            at = occasion(*fields.get("quotes", [text]), speaker=speaker, **told)
-            return lambda project, caller: intake.take(project, [taught], at, caller)
-        told.pop("feedback_source", None)
-        given = {"run_id": uuid.uuid4(), "producer": "rule", "entry": entry} | told
-        values = {"content": text} if text else {}
-
-        def submit(project, caller):
-            delta = drafts.change(operation, values=values, **given | fields)
-            draft = Draft(delta, is_believed=True)
-            return intake.file(intake.prepare(project, [draft], caller))
-
-        return submit
+            return Taught(text, operation, entry, told, fields)
+        return Change(text, operation, entry, told, fields)
 
     return make
+
+
+class Taught:
+    def __init__(self, text, operation, entry, told, fields):
+        self.run_id = told["run_id"]
+        label, version = (
+            entry.label if entry else "",
+            fields.pop("expected_version", None),
+        )
+        self.settings = fields.pop("settings", {})
+        said = fields.get("quotes", [text])
+        taught = lesson(text, operation=operation, label=label, **fields)
+        self.lessons = [replace(taught, version=version)]
+        speaker = SPEAKERS.get(told.get("feedback_source"), "test")
+        self.at = occasion(*said, speaker=speaker, **told)
+
+    def __call__(self, project, caller):
+        drafts = taught.read(project, self.lessons, self.at, caller)
+        for draft in drafts:
+            draft.delta.payload |= self.settings
+        return intake.file(intake.prepare(project, drafts, caller))
+
+
+class Change:
+    def __init__(self, text, operation, entry, told, fields):
+        self.run_id = told["run_id"]
+        told.pop("feedback_source", None)
+        values = {"content": text} if text and operation == "merge" else {}
+        payload = {"vote": fields.pop("vote")} if "vote" in fields else {}
+        fields.pop("content", None)
+        given = {"producer": "rule", "entry": entry, "payload": payload} | told
+        quote = {"field": "result", "start": 0, "end": 99, "quote": text or "So it is."}
+        evidence = [quote] if operation in ("vote", "merge") else []
+        given["evidence"] = fields.pop("evidence", evidence)
+        self.delta = drafts.change(operation, values=values, **given | fields)
+
+    def __call__(self, project, caller):
+        draft = Draft(self.delta, is_believed=True)
+        return intake.file(intake.prepare(project, [draft], caller))
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ class TestNewTexts:
         [note] = [note for note in imported.notes if "was cut" in note]
         assert note.endswith(" was cut from 465 to 64 characters.")
         first, _ = deltas()
-        assert len(first.payload["tags"][1]) == 64
+        assert len(first.tags[1]) == 64
         assert first.reason.endswith("as src-00001.")
 
     def test_exact_copies_are_one_entry_with_all_labels(
@@ -68,7 +68,7 @@ class TestNewTexts:
     ):
         copies = [
             f"[a-1] helpful=2 harmful=0 :: {RULES[0]}",
-            f"[b-2] helpful=3 harmful=1 :: {RULES[0].upper()}",
+            f"[b-2] helpful=3 harmful=1 :: {RULES[0].lower().rstrip(chr(46))}",
         ]
 
         imported = take_in("\n".join(copies))
@@ -85,8 +85,8 @@ class TestNewTexts:
 
         (delta,) = deltas()
         asked = {gate["name"] for gate in delta.gates}
-        assert not asked & {"atomic", "one_off", "quote", "grounded", "outcome"}
-        assert {"secret", "instruction", "duplicate", "budget"} <= asked
+        assert asked == {"worth", "secret", "unsafe", "room"}
+        assert "words" not in delta.review_note
 
     def test_a_secret_is_masked_everywhere(self, take_in, deltas):
         secret = "ghp_" + "a1B2" * 9
@@ -112,7 +112,7 @@ class TestNewTexts:
         (delta,) = deltas()
         verdicts = {gate["name"]: gate["verdict"] for gate in delta.gates}
         (outcome,) = accept_all()
-        assert (delta.status, verdicts["budget"]) == ("pending", "fail")
+        assert (delta.status, verdicts["room"]) == ("pending", "fail")
         assert outcome.refusal.code == "over_budget"
 
     def test_a_label_that_names_two_texts_is_an_alias_of_one(
@@ -201,9 +201,9 @@ class TestRewrites:
         assert live().keys() == playbook.keys()
         assert removals.count() == len(RULES) // 2
         for delta in removals:
-            failed = {g["name"] for g in delta.gates if g["verdict"] == "fail"}
+            verdicts = {g["name"]: g["verdict"] for g in delta.gates}
             assert (delta.status, delta.risk) == ("pending", "high")
-            assert "blast_radius" in failed
+            assert verdicts["limit"] == "warn"
 
     def test_shrinking_every_text_is_flagged(
         self, take_in, exported, live, playbook, project
@@ -249,8 +249,7 @@ class TestComparing:
         write(RULES[0])
         take_in(rules(RULES[0].replace("Always call", "always, call")))
 
-        gates = {gate["name"]: gate["value"] for gate in deltas()[-1].gates}
-        assert gates["duplicate"] != "not compared"
+        assert "not compared" not in deltas()[-1].review_note
 
     def test_of_a_large_import_a_job_embeds_them(
         self, take_in, deltas, run_jobs, monkeypatch
@@ -258,8 +257,7 @@ class TestComparing:
         monkeypatch.setattr(intake, "MAX_EMBEDDED", 1)
         take_in(rules(*RULES[:2]))
         assert not any(delta_vectors.find(delta) for delta in deltas())
-        gates = {gate["name"]: gate["value"] for gate in deltas()[-1].gates}
-        assert gates["duplicate"] == "not compared"
+        assert "not compared" in deltas()[-1].review_note
 
         run_jobs()
 
@@ -272,7 +270,7 @@ class TestComparing:
         take_in(rules("Never run `make lint` before `git push`."))
 
         delta = deltas()[-1]
-        [gate] = [gate for gate in delta.gates if gate["name"] == "duplicate"]
+        [gate] = [gate for gate in delta.gates if gate["name"] == "worth"]
         assert gate["message"].startswith("gotchas-00001 is near")
         assert delta.risk == "medium"
 

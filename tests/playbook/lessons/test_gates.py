@@ -218,7 +218,9 @@ class TestReach:
         mia = Caller(name="mia", roles={project.pk: Role.WRITER}, user_id="mia")
         scope = scopes.resolve({"kind": "user", "key": "mia"}, project, mia)
         memory = store_write.store(
-            project, MemoryDraft(content="Mia's own.", scope=scope), mia
+            project,
+            MemoryDraft(content="Mia's own.", memory_type="learning", scope=scope),
+            mia,
         ).memory
 
         told = teach(caller=mia, memory_id=memory.pk)

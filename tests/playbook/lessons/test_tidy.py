@@ -67,7 +67,7 @@ class TestMerges:
         assert tidy() == []
 
     def test_it_asks_about_each_entry_in_one_proposal_at_a_time(self, write, tidy):
-        for text in (RULE, SAME, f"{SAME}!"):
+        for text in (RULE, SAME, f"Please {SAME[0].lower()}{SAME[1:]}"):
             write(text)
 
         assert len(tidy()) == 1
@@ -104,7 +104,7 @@ class TestKeepingBoth:
         decide.reject(delta, alice, reason="Both are needed.")
         changed = person_edits.change(
             other,
-            {"content": f"{SAME}!"},
+            {"content": f"Please {SAME[0].lower()}{SAME[1:]}"},
             alice,
             reason="",
             version=None,

@@ -76,31 +76,16 @@ class TestEditing:
 
 
 class TestProposals:
-    def test_an_agent_cannot_make_a_rule_reach_every_task(self, project, bob, learned):
-        wanted = learned(
-            "Run `make lint` before `git push`.",
-            producer="model",
-            applies_to=("always",),
-        )
-
-        [delta] = propose(project, [wanted], bob)
-
-        assert delta.status == "pending"
-        assert "reach every task" in delta.review_note
-
-    def test_nor_a_tool_of_which_its_evidence_does_not_speak(
-        self, project, bob, learned
+    @pytest.mark.parametrize("value", ["always", "tool:docker"])
+    def test_an_agent_cannot_make_a_rule_reach_others_by_itself(
+        self, project, bob, learned, value
     ):
-        wanted = learned(
-            "Run `make lint` before `git push`.",
-            producer="model",
-            applies_to=("tool:docker",),
-        )
+        text = "Run `make lint` before `git push`."
 
+        wanted = learned(text, producer="model", applies_to=(value,))
         [delta] = propose(project, [wanted], bob)
 
-        assert delta.status == "pending"
-        assert "docker" in delta.review_note
+        assert (delta.status, delta.applies_to) == ("pending", [value])
 
     def test_a_person_decides_where_a_proposal_applies(self, project, alice, bob):
         wanted = person_edits.addition(

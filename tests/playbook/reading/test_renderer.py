@@ -177,12 +177,12 @@ class TestQueries:
     ):
         write(TASK)
         renderer.render(project, alice, task=TASK)
-        with django_assert_num_queries(9):
+        with django_assert_num_queries(10):
             renderer.render(project, alice, task=TASK)
         for n in range(10):
             write(f"Rule {n}: {TASK}")
 
-        with django_assert_num_queries(9):
+        with django_assert_num_queries(10):
             assert (
                 len(renderer.render(project, alice, task=TASK).rendered_entries) == 11
             )

@@ -203,23 +203,29 @@ class TestEditsByPeople:
         self, write, project, alice
     ):
         entry = write()
-        wanted = person_edits.change(
-            entry, {"priority": 1}, alice, reason="", version=1
-        )
-        person_edits.submit_edit(project, wanted, alice)
 
-        with pytest.raises(StaleVersion) as refused:
+        def edit():
+            wanted = person_edits.change(
+                entry, {"priority": 1}, alice, reason="", version=1
+            )
             person_edits.submit_edit(project, wanted, alice)
+
+        edit()
+        with pytest.raises(StaleVersion) as refused:
+            edit()
 
         assert refused.value.extra["current_version"] == 2
 
     def test_it_deletes_once(self, write, project, alice):
         entry = write()
-        wanted = person_edits.removal(entry, alice, reason="", version=None)
-        person_edits.submit_edit(project, wanted, alice)
 
-        with pytest.raises(EntryState):
+        def remove():
+            wanted = person_edits.removal(entry, alice, reason="", version=None)
             person_edits.submit_edit(project, wanted, alice)
+
+        remove()
+        with pytest.raises(EntryState):
+            remove()
 
         assert PlaybookEntry.objects.get().status == "deleted"
         assert Playbook.objects.get().tokens == 0

@@ -172,16 +172,16 @@ class TestRenewing:
         assert accepted.json()["entry"]["content"] == MORE
 
     def test_it_runs_the_gates_again(self, alice_api, stale):
-        before = {gate["name"] for gate in stale.gates if gate["verdict"] == "fail"}
+        before = next(gate for gate in stale.gates if gate["name"] == "limit")
         [entry] = PlaybookEntry.objects.light()
         PlaybookEntry.objects.filter(pk=entry.pk).update(content=f"{RULE} Mind `mode`.")
 
         alice_api.post(f"{URL}/{stale.pk}/accept", {})
 
         shown = PlaybookDelta.objects.get(pk=stale.pk).gates
-        failed = {g["name"]: g for g in shown if g["verdict"] == "fail"}
-        assert "shrink" not in before
-        assert "mode" in failed["shrink"]["message"]
+        limit = next(gate for gate in shown if gate["name"] == "limit")
+        assert before["verdict"] == "pass"
+        assert "mode" in limit["message"]
         assert {g["name"] for g in stale.gates} <= {g["name"] for g in shown}
 
     def test_it_moves_the_versions_of_a_merge(

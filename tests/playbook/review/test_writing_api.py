@@ -72,7 +72,7 @@ class TestEntries:
         alice_api.post(f"{URL}/entries", body)
 
         answer = alice_api.post(
-            f"{URL}/entries", body | {"content": body["content"].upper()}
+            f"{URL}/entries", body | {"content": f"  {body['content']} "}
         )
 
         assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_entry")
@@ -141,7 +141,7 @@ class TestEntries:
 class TestProposing:
     @pytest.fixture
     def proposal(self, project, memory):
-        start = memory.content.index("tests")
+        start = memory.content.index("The tests passed")
         return {
             "project_id": str(project.pk),
             "operation": "add",
@@ -149,7 +149,12 @@ class TestProposing:
             "category": "gotchas",
             "memory_id": str(memory.pk),
             "evidence": [
-                {"field": "content", "start": start, "end": start + 5, "quote": "tests"}
+                {
+                    "field": "content",
+                    "start": start,
+                    "end": start + 16,
+                    "quote": "The tests passed",
+                }
             ],
         }
 
@@ -158,7 +163,7 @@ class TestProposing:
 
         gates = {gate["name"]: gate["verdict"] for gate in shown["gates"]}
         assert shown["status"] == "rejected"
-        assert (gates["verbatim"], gates["grounded"]) == ("pass", "fail")
+        assert gates["evidence"] == "fail"
         assert "conftest.py" in shown["review_note"]
 
     def test_an_idempotency_key_answers_when_the_memory_is_gone(
@@ -182,16 +187,16 @@ class TestProposing:
 
         assert shown["status"] == "pending"
         quote = shown["evidence"][0]
-        assert quote["quote"] == "tests"
+        assert (quote["quote"], quote["speaker"]) == ("The tests passed", "agent")
 
     def test_it_finds_an_invented_quote(self, bob_api, proposal):
-        proposal["evidence"][0]["quote"] = "other"
+        proposal["evidence"][0]["quote"] = "The tests failed"
         proposal["content"] = "Run the tests after each fix of the suite."
 
         shown = bob_api.post(f"{URL}/deltas", proposal).json()
 
         assert shown["status"] == "rejected"
-        assert "differs from the text of the run" in shown["review_note"]
+        assert (shown["evidence"], "No verbatim" in shown["review_note"]) == ([], True)
 
     @pytest.mark.parametrize(
         ("change", "field"),
@@ -272,16 +277,15 @@ class TestProposing:
         other.refresh_from_db()
         assert (other.content, other.is_live) == (newer["content"], True)
 
-    def test_it_flags_a_persons_quote_that_the_memory_does_not_hold(
+    def test_it_drops_a_persons_quote_that_the_memory_does_not_hold(
         self, alice_api, proposal
     ):
         proposal |= {"producer": "human"}
-        proposal["evidence"][0]["quote"] = "other"
+        proposal["evidence"][0]["quote"] = "The tests failed"
 
         shown = alice_api.post(f"{URL}/deltas", proposal).json()
 
-        gates = {gate["name"]: gate["verdict"] for gate in shown["gates"]}
-        assert (shown["status"], gates["verbatim"]) == ("applied", "warn")
+        assert (shown["status"], shown["evidence"]) == ("applied", [])
 
     def test_it_knows_no_entry_or_memory_of_another_project(
         self, charlie_api, other_project, proposal, write
