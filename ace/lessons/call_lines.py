@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ace import errors as task_errors
 from ace.lessons.record_line import RecordLine, one_line
 from ace.repairs import cures, edits, failed_call
 from ace.rules.task import Task, ToolCall
-from ace.rules.tool_calls import command_purpose, foreign_output, refusals
+from ace.rules.tool_calls import command_purpose, refusals
 from playbook.lessons.lesson import SourceText, Speaker
 
 MAX_COMMAND, MAX_CODE, MAX_RESULT = 400, 160, 200  # characters in one line
@@ -63,13 +63,7 @@ def _write(seen: SeenCall, cure: ToolCall | None) -> RecordLine | None:
     sources = (seen.arguments, seen.result)
     if seen.refusal or refusals.is_refusal(call.result):
         head = f"{_name(call)}: {one_line(_asked(call), MAX_COMMAND)}"
-        said = SourceText(
-            seen.result.source,
-            seen.result.id,
-            seen.result.field,
-            seen.result.text,
-            Speaker.PERSON,
-        )
+        said = replace(seen.result, speaker=Speaker.PERSON)
         words = f"the person said: {seen.refusal}" if seen.refusal else ""
         return RecordLine("REJECTED", head, words, (seen.arguments, said))
     if call.has_failed:
@@ -139,11 +133,3 @@ def _verdict(call: ToolCall) -> str:
     lines = [line for line in call.result.splitlines() if line.strip()]
     ended = "worked" if call.has_failed is False else "ended"
     return f"{ended}: {one_line(lines[-1], 120)}" if lines else ended
-
-
-def speaker_of(call: ToolCall) -> Speaker:
-    """Return who speaks in the result of a call."""
-    is_foreign = call.is_foreign or foreign_output.is_foreign(
-        call.tool_name, call.arguments
-    )
-    return Speaker.FOREIGN if is_foreign else Speaker.CALL

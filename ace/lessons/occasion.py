@@ -10,6 +10,7 @@ from ace.rules.task import Task, ToolCall
 from ace.rules.tool_calls import foreign_output, refusals
 from playbook.lessons.lesson import Occasion, SourceText, Speaker
 
+RUN = "run"  # the kind of the source
 _TELLERS = {
     "human": Speaker.PERSON,
     "test": Speaker.TEST,
@@ -20,11 +21,7 @@ _TELLERS = {
 def occasion_of(run: AceRun, outcome: str) -> Occasion:
     return Occasion(
         id=run.pk,
-        sources=[
-            SourceText("run", str(run.pk), field, text, speaker)
-            for field, text, speaker in _sources(run.task)
-            if text
-        ],
+        sources=[each for each in read_sources(run.task, str(run.pk)) if each.text],
         run_id=run.pk,
         memory_id=run.memory_id,
         session=session_of(run),
@@ -34,22 +31,26 @@ def occasion_of(run: AceRun, outcome: str) -> Occasion:
     )
 
 
-def _sources(task: Task) -> Iterator[tuple[str, str, Speaker]]:
-    """Yield (field, text, speaker) of each text of a task."""
-    # In a transcript, the goal is a prompt, and the feedback what was said to refused calls.
-    sender = Speaker.PERSON if task.is_prompt else Speaker.AGENT
-    yield "feedback", task.feedback, _TELLERS.get(task.feedback_source, sender)
-    yield "goal", task.goal, sender
-    yield "result", task.result, Speaker.AGENT
+def read_sources(task: Task, run_id: str) -> Iterator[SourceText]:
+    """Yield each text of a task, with who said it."""
+    teller = _TELLERS.get(task.feedback_source, Speaker.AGENT)
+    asker = Speaker.PERSON if task.is_prompt else Speaker.AGENT
+    yield SourceText(RUN, run_id, "feedback", task.feedback, teller)
+    yield SourceText(RUN, run_id, "goal", task.goal, asker)
+    yield SourceText(RUN, run_id, "result", task.result, Speaker.AGENT)
     for call in task.calls:
-        yield call.result_field, call.result, _speaker_of(task, call)
-        yield call.arguments_field, call.arguments_text, Speaker.CALL
-        yield call.name_field, call.tool_name, Speaker.CALL
+        is_refused = task.is_prompt and refusals.is_refusal(call.result)
+        texts = (
+            (call.result_field, call.result, speaker_of(call, is_refused=is_refused)),
+            (call.arguments_field, call.arguments_text, Speaker.CALL),
+            (call.name_field, call.tool_name, Speaker.CALL),
+        )
+        for field, text, speaker in texts:
+            yield SourceText(RUN, run_id, field, text, speaker, call.has_failed)
 
 
-def _speaker_of(task: Task, call: ToolCall) -> Speaker:
+def speaker_of(call: ToolCall, *, is_refused: bool = False) -> Speaker:
     """Return whose words a result is: a refused call of a transcript has a person's words."""
     if call.is_foreign or foreign_output.is_foreign(call.tool_name, call.arguments):
         return Speaker.FOREIGN
-    is_refused = task.is_prompt and refusals.is_refusal(call.result)
     return Speaker.PERSON if is_refused else Speaker.CALL

@@ -22,6 +22,7 @@ from inference.language import prompts
 from inference.language.fence import FencedText, fence_texts
 from inference.language.prompts import Prompt
 from playbook.entries import neighbours
+from playbook.lessons import waiting as lessons_waiting
 from playbook.models import PlaybookDelta, PlaybookEntry
 
 PURPOSE = "reflection"
@@ -75,7 +76,7 @@ def build(row: ModelReflection) -> Question | None:
         text,
         part,
         {rule.label: rule for rule in rules},
-        {name_waiting(delta): delta for delta in waiting},
+        {lessons_waiting.name(delta): delta for delta in waiting},
     )
 
 
@@ -147,15 +148,7 @@ def _searched(part: RecordPart) -> Iterator[str]:
 
 def find_waiting(row: ModelReflection) -> list[PlaybookDelta]:
     """Return the newest lessons of the same person that wait for somebody to decide."""
-    rows = PlaybookDelta.objects.pending().filter(
-        project_id=row.project_id, person=row.person, operation="add"
-    )
-    return list(rows.exclude(content="").order_by("-pk")[:MAX_RULES])[::-1]
-
-
-def name_waiting(delta: PlaybookDelta) -> str:
-    """Return the name by which a question shows a lesson that waits."""
-    return f"waiting-{delta.pk.hex[-8:]}"
+    return lessons_waiting.find(row.project, [row.person])[-MAX_RULES:]
 
 
 def _write_rules(
@@ -167,7 +160,7 @@ def _write_rules(
 
 def _write_waiting(delta: PlaybookDelta) -> str:
     content = json_string(delta.content, None)
-    return f"[{name_waiting(delta)}] {content} (waits for a person)"
+    return f"[{lessons_waiting.name(delta)}] {content} (waits for a person)"
 
 
 def _write_rule(entry: PlaybookEntry) -> str:

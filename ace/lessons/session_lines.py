@@ -8,11 +8,12 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ace.lessons.call_lines import ASKING_TOOLS, SeenCall, speaker_of, write_calls
+from ace.lessons.call_lines import ASKING_TOOLS, SeenCall, write_calls
+from ace.lessons.occasion import speaker_of
 from ace.lessons.record_line import RecordLine, cut, one_line
 from ace.rules import task as tasks
 from ace.rules.task import canonical_json
@@ -180,8 +181,14 @@ def _see(
     )
     return SeenCall(
         call,
-        stored.source(f"parts.{number}.arguments", asked, Speaker.CALL),
-        answered.source(f"parts.{at}.content", text, speaker_of(call)),
+        replace(
+            stored.source(f"parts.{number}.arguments", asked, Speaker.CALL),
+            has_failed=call.has_failed,
+        ),
+        replace(
+            answered.source(f"parts.{at}.content", text, speaker_of(call)),
+            has_failed=call.has_failed,
+        ),
         read_refusal(text, is_error=result["is_error"]),
     )
 

@@ -23,7 +23,7 @@ from playbook.entries import matches, neighbours
 from playbook.entries.matches import NO_MATCH, Match
 from playbook.history import operations
 from playbook.history.revision import DuplicateEntry, lock_playbook
-from playbook.lessons import candidates, gates, policy, repeats, taught
+from playbook.lessons import candidates, gates, policy, repeats, taught, waiting
 from playbook.lessons.draft import Draft, Operation
 from playbook.lessons.lesson import Occasion, TaughtLesson
 from playbook.models import Playbook, PlaybookDelta
@@ -58,8 +58,12 @@ def take(
     candidate has no delta before the third session that teaches it.
     """
     caller.require(Role.WRITER, project.pk)
-    drafts = taught.read(project, lessons, occasion, caller)
-    return file(prepare(project, drafts, caller)) if drafts else []
+    left = list(waiting.settle(project, lessons, occasion, caller))
+    settled = [each for each in left if isinstance(each, PlaybookDelta)]
+    others = [each for each in left if isinstance(each, TaughtLesson)]
+    drafts = taught.read(project, others, occasion, caller)
+    filed = file(prepare(project, drafts, caller)) if drafts else []
+    return [*settled, *filed]
 
 
 def submit(

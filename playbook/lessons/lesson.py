@@ -53,6 +53,8 @@ class SourceText:
     field: str
     text: str
     speaker: Speaker
+    # Of a call: whether it failed, as far as it shows.
+    has_failed: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,9 @@ class Quote:
     end: int = 0
     source: str = "run"
     id: str = ""
-    speaker: str = ""  # set by the intake, from the source text
+    # Set by the intake, from the source text.
+    speaker: str = ""
+    has_failed: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,8 @@ class TaughtLesson:
     """A lesson, and what it does to which rule.
 
     `label` and `version` are those of the rule that an update, confirm or contradict means,
-    as the producer read it.
+    as the producer read it. `comes_of_foreign` says that its words come from a foreign text,
+    whoever repeats them.
     """
 
     lesson: Lesson
@@ -129,6 +134,7 @@ class TaughtLesson:
     label: str = ""
     version: int | None = None
     reason: str = ""
+    comes_of_foreign: bool = False
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ def _place(quote: Quote, sources: Sequence[SourceText]) -> Quote | None:
                 source=source.source,
                 id=source.id,
                 speaker=source.speaker,
+                has_failed=source.has_failed,
             )
     return None
 

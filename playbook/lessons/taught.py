@@ -73,6 +73,9 @@ def _read_one(
     entry = _find_entry(project, each.label) if each.label else None
     if entry is None and each.operation in (Teaches.CONFIRM, Teaches.CONTRADICT):
         return None  # The rule is gone, so there is nothing to vote for or to change.
+    is_foreign = each.comes_of_foreign or any(
+        quote.speaker == Speaker.FOREIGN for quote in said
+    )
     basis = find_basis(project, lesson, said, occasion, caller)
     delta = drafts.change(
         Operation.UPDATE if entry else Operation.ADD,
@@ -99,10 +102,10 @@ def _read_one(
     )
     draft = Draft(
         delta,
-        basis,
+        Basis.WORD if is_foreign else basis,
         is_believed=is_believed(project, occasion, caller),
         around=tuple(quotes.surroundings(said, occasion.sources)),
-        is_foreign=any(quote.speaker == Speaker.FOREIGN for quote in said),
+        is_foreign=is_foreign,
         is_candidate=each.operation == Teaches.CANDIDATE,
     )
     if each.operation == Teaches.CONFIRM and entry:
@@ -158,8 +161,6 @@ def find_basis(
 ) -> Basis:
     """Say on what a lesson rests, by who said the quotes that were found."""
     speakers = {quote.speaker for quote in said}
-    if Speaker.FOREIGN in speakers:
-        return Basis.WORD
     of_environment = Speaker.TEST in speakers or (
         lesson.kind == Kind.CHECK and Speaker.CALL in speakers
     )
@@ -190,9 +191,9 @@ def _repeats(lesson: Lesson, said: Sequence[Quote], occasion: Occasion) -> bool:
 
 
 def has_changed_outcome(said: Sequence[Quote]) -> bool:
-    """Whether two calls are quoted: one that failed, and one that did not."""
-    calls = (q for q in said if q.speaker == Speaker.CALL)
-    return len({(q.id, ".".join(q.field.split(".")[:2])) for q in calls}) > 1
+    """Whether two calls are quoted: one that failed, and one that worked."""
+    ends = {q.has_failed for q in said if q.speaker == Speaker.CALL}
+    return {True, False} <= ends
 
 
 def is_shown(said: Sequence[Quote]) -> bool:

@@ -8,13 +8,13 @@ import pytest
 from django.utils import timezone
 
 from ace import tasks as ace_tasks
-from ace.lessons import question as questions
 from ace.models import ModelReflection
 from common.caller import Role
 from inference.errors import ProviderDown
 from inference.language.fake import script_answers
 from jobs import runner
 from jobs.models import Job
+from playbook.lessons import waiting
 from playbook.models import PlaybookDelta, PlaybookEntry
 from tests.ace.lessons.test_record import SESSION, agent, said
 from tests.conversations.transcripts.test_claude_code import line
@@ -93,9 +93,7 @@ def test_the_next_session_confirms_it_and_a_third_one_contradicts_it(bobs, proje
     bobs(lesson())
     first = PlaybookDelta.objects.get(producer="model")
 
-    calls = bobs(
-        lesson("", operation="confirm", label=questions.name_waiting(first)), key="two"
-    )
+    calls = bobs(lesson("", operation="confirm", label=waiting.name(first)), key="two")
     assert PNPM in calls[0].prompt
     first.refresh_from_db()
     assert (first.status, first.seen_again) == ("pending", 1)
@@ -106,14 +104,14 @@ def test_the_next_session_confirms_it_and_a_third_one_contradicts_it(bobs, proje
             "Install packages with npm, not with pnpm.",
             "We use npm again, pnpm is gone.",
             operation="contradict",
-            label=questions.name_waiting(first),
+            label=waiting.name(first),
         ),
         key="three",
         rows=npm,
     )
 
     first.refresh_from_db()
-    assert first.status == "rejected"
+    assert (first.status, first.served_persons) == ("pending", [])
     assert "otherwise" in first.review_note
     assert PlaybookDelta.objects.filter(
         status="pending", content="Install packages with npm, not with pnpm."
@@ -179,12 +177,12 @@ class TestThePersonsOwnAgent:
         return client.get("/api/v1/reflections/next", {"project_id": str(project.pk)})
 
     @pytest.fixture
-    def waiting(self, settings, bob_api, project, run_jobs):
+    def unread(self, settings, bob_api, project, run_jobs):
         settings.LANGUAGE_PROVIDER = "none"
         TranscriptApi(bob_api, project).sent(raw(SESSION), final=True)
         run_jobs()
 
-    def test_it_reads_in_the_place_of_a_model(self, waiting, bob_api, project):
+    def test_it_reads_in_the_place_of_a_model(self, unread, bob_api, project):
         task = self.next(bob_api, project).json()
         assert SAID in task["prompt"]
         url = f"/api/v1/reflections/{task['id']}"
@@ -199,7 +197,7 @@ class TestThePersonsOwnAgent:
         assert PlaybookDelta.objects.get(producer="model").producer_name == "an agent"
 
     def test_nobody_else_is_given_it(
-        self, waiting, carol_api, alice_api, charlie_api, project
+        self, unread, carol_api, alice_api, charlie_api, project
     ):
         for other in (carol_api, alice_api):
             assert self.next(other, project).status_code == 204
@@ -209,7 +207,7 @@ class TestThePersonsOwnAgent:
             assert other.get(f"/api/v1/reflections/{row.pk}").status_code == 404
 
     def test_an_answer_of_another_shape_is_refused_and_may_be_sent_again(
-        self, waiting, bob_api, project
+        self, unread, bob_api, project
     ):
         task = self.next(bob_api, project).json()
         url = f"/api/v1/reflections/{task['id']}"
@@ -220,7 +218,7 @@ class TestThePersonsOwnAgent:
         assert (bad.status_code, bad.json()["code"]) == (400, "invalid")
         assert good.status_code == 200
 
-    def test_without_a_lease_its_answer_is_refused(self, waiting, bob_api, project):
+    def test_without_a_lease_its_answer_is_refused(self, unread, bob_api, project):
         task = self.next(bob_api, project).json()
         ModelReflection.objects.update(lease_until=timezone.now() - timedelta(1))
         url = f"/api/v1/reflections/{task['id']}"
