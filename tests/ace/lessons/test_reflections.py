@@ -89,7 +89,9 @@ def test_what_a_person_said_is_live_for_their_agents_and_waits_for_others(
         assert PNPM not in given_to(other, project)
 
 
-def test_the_next_session_confirms_it_and_a_third_one_contradicts_it(bobs, project):
+def test_the_next_session_confirms_it_and_a_third_one_contradicts_it(
+    bobs, carol_api, project
+):
     bobs(lesson())
     first = PlaybookDelta.objects.get(producer="model")
 
@@ -260,4 +262,4 @@ def test_a_rule_is_shown_with_its_label_and_may_be_confirmed(bobs, alice, projec
     calls = bobs(lesson("", operation="confirm", label="tools-1"))
 
     assert f'[tools-1] "{PNPM}"' in calls[0].prompt
-    assert PlaybookEntry.objects.get().helpful == 1
+    assert PlaybookEntry.objects.get(label="tools-1").helpful == 1
