@@ -31,6 +31,7 @@ _OF_ONE_MOMENT = re.compile(
     r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|/\d{2,}\b|#\d+|\b\d{6,}\b|\$\(|`"
     r"|@\{|HEAD[~^]|\bstash\b"
 )
+_CLAUSE = re.compile(r"(?:\S+ ){2,}\S*[.,:;](?= )")  # up to the last mark between words
 _TAIL = re.compile(
     r"(?:\s(?:in|at|from|of|on|to|for|is|the|a|an|are|you))?[\s.,:;(\[-]*$"
 )
@@ -80,19 +81,15 @@ def _write(repair: TaskRepair, first: ToolCall | None) -> str:
         return text if "/" in repair.worked or "." in repair.worked else ""
     if kind is FailureKind.TOOL:
         words = FixWords(kind, "", repair.failed, repair.worked)
-        what = fix_text.describe_argument(words)
-        what, tool = what.capitalize(), repair.failure.call.tool_name
+        what, tool = fix_text.describe(words), repair.failure.call.tool_name
         return _fit([f"{what} when calling `{tool}`, which otherwise answers {said}."])
-    if kind is FailureKind.LINT or _OF_ONE_MOMENT.search(repair.worked):
+    first_ran = commands.whole(first.command) if first else ""
+    if kind is FailureKind.LINT or _OF_ONE_MOMENT.search(first_ran or repair.worked):
         return ""
     failed = _clean(repair.failed)
-    if _tool(repair) == "git" and repair.adds_operand:
-        return ""  # a branch or a commit
     if first:
-        ran = commands.whole(first.command)
-        return _fit(
-            [f"Run `{ran}` before `{failed}`, which otherwise fails with {said}."]
-        )
+        start = " ".join(takewhile(lambda word: word[0] != "-", failed.split()))
+        return _fit([f"Run `{first_ran}` when `{start}` fails with {said}."])
     return _fit(
         [
             f"Run `{repair.worked}`, not `{failed}`, which fails with {said}.",
@@ -113,7 +110,10 @@ def _error(line: str) -> str:
     """Return what an error says, without who says it and where, in marks that it lacks."""
     text = _LEAD.sub("", line).strip() or line
     words = list(takewhile(lambda word: not commands.is_local(word), text.split(" ")))
-    short = _TAIL.sub("", " ".join(words[:MAX_ERROR_WORDS])) or text
+    short = " ".join(words[:MAX_ERROR_WORDS])
+    if len(words) > MAX_ERROR_WORDS and (clause := _CLAUSE.match(short)):
+        short = clause[0]
+    short = _TAIL.sub("", short) or text
     return f'"{short}"' if '"' not in short else f"“{short}”"
 
 

@@ -19,6 +19,8 @@ MAX_CHANGES = 4  # more make another call
 MAX_ERROR = 2_000  # characters
 MAX_VALUE = 40
 _SENSITIVE = re.compile(r"token|secret|passw|auth|api_?key|cookie|credential", re.IGNORECASE)  # fmt: skip
+# Of numbers, only a limit means the same in another task.
+_LIMIT = re.compile(r"at (?:most|least)|maximum|minimum|no more than|up to|between|limit", re.IGNORECASE)  # fmt: skip
 _PLAIN = re.compile(r"[\w .:+-]{1,40}")
 _ID = re.compile(r"\d{4,}|[0-9a-fA-F]{8,}|[A-Z]{1,10}\d{2,}")
 
@@ -41,19 +43,26 @@ def compare(failed: ToolCall, worked: ToolCall) -> ArgumentRepair | None:
     if not 0 < len(gone) + len(new) + len(changed) <= MAX_CHANGES:
         return None
     error = failed.result[:MAX_ERROR]
-    return _renamed(gone, new, error) or _revalued(changed, before, after, failed)
+    had, has = set(map(key, before)), set(map(key, after))
+    return _renamed(gone, new, error, had, has) or _revalued(
+        changed, before, after, failed
+    )
 
 
 def _renamed(
-    gone: Mapping[str, Any], new: Mapping[str, Any], error: str
+    gone: Mapping[str, Any],
+    new: Mapping[str, Any],
+    error: str,
+    had: set[str],
+    has: set[str],
 ) -> ArgumentRepair | None:
     """Return an argument with another name, or one that came or went."""
     for path, value in gone.items():
         for other in new:
             if new[other] == value and key(path) != key(other):
                 return ArgumentRepair(f"`{key(path)}`", f"`{key(other)}`")
-    asked = next((path for path in new if _speaks_of(error, key(path))), None)
-    refused = next((path for path in gone if _speaks_of(error, key(path))), None)
+    asked = next((p for p in new if _speaks_of(error, key(p)) and key(p) not in had), None)  # fmt: skip
+    refused = next((p for p in gone if _speaks_of(error, key(p)) and key(p) not in has), None)  # fmt: skip
     if asked is None and refused is None:
         return None
     return ArgumentRepair(
@@ -70,7 +79,8 @@ def _revalued(
         old, new = before[path], after[path]
         if _SENSITIVE.search(path) or not _is_plain(new):
             continue
-        offered = stands_in(str(new), error.replace(str(old), ""))
+        is_value = isinstance(new, str) or _LIMIT.search(error)
+        offered = is_value and stands_in(str(new), error.replace(str(old), ""))
         is_typed = str(old) == str(new) and type(old) is not type(new)
         if (offered and failed.is_of_domain) or is_typed:
             name = key(path)

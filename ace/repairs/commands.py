@@ -135,8 +135,9 @@ class Change:
 
     @property
     def is_around(self) -> bool:
-        """Whether the command ran in another folder or environment, or by another program."""
-        return bool(self.environment or self.wrapper or self.folder or self.program)
+        """Whether the same command ran in another folder or environment, or in a wrapper."""
+        is_same = not (self.gone or self.flags or self.operands or self.program)
+        return is_same and bool(self.environment or self.wrapper or self.folder)
 
     @property
     def name(self) -> str:
@@ -288,7 +289,7 @@ def compare(
             continue
         for old in olds:
             change = _change(old, new, failed, later, error)
-            if _answers(change, old, new, error, later.result):
+            if _answers(change, old, new, error, line, later.result):
                 return change
     return None
 
@@ -369,7 +370,7 @@ def _is_requoted(one: str, other: str) -> bool:
 
 
 def _answers(
-    change: Change, old: Program, new: Program, error: str, result: str
+    change: Change, old: Program, new: Program, error: str, line: str, result: str
 ) -> bool:
     """Return whether a change answers the error, and does not only ask something else."""
     if len(change.gone) + len(change.added) > MAX_CHANGES:
@@ -377,7 +378,7 @@ def _answers(
     if old.name != new.name:
         return _takes_over(old, new, error, result)
     replaced = [*change.gone_operands, *_new_values(change, new)]
-    if not all(names(error, word) for word in replaced):
+    if not all(names(line, word) for word in replaced):
         return False
     if new.is_reader and not _has_same_names(change):
         return False  # it looks elsewhere
@@ -429,7 +430,7 @@ def _takes_over(old: Program, new: Program, error: str, result: str) -> bool:
     is_named = re.search(rf"\b{re.escape(new.name)}\b", error)
     if is_named and set(old.words[1:]) & set(new.words[1:]):
         return True
-    if old.name in (word.rpartition("/")[2] for word in new.words[1:]):
+    if new.words[-len(old.words) :] == old.words:
         return True
     ran = rf"^(?:\[[^\]\n]{{1,40}}\] )?[$>] [^\n]{{0,60}}\b{re.escape(old.name)}\b"
     return re.search(ran, result, re.MULTILINE) is not None

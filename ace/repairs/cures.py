@@ -57,7 +57,6 @@ class TaskRepair:
     has_worked: bool = True
     is_sayable: bool = True
     is_sure: bool = True
-    adds_operand: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +140,8 @@ def _by_command(
 ) -> Iterator[TaskRepair]:
     """Yield the command that worked, and what was tried in vain before it."""
     error = error_line.around(failure.call.result, signature.line)
+    if not signature.line or signature.line in failure.call.command:
+        return  # the command itself wrote it
     tried: list[TaskRepair] = []
     for at, step in enumerate(later[:NEAR_WINDOW]):
         if not step.call.command or step.is_refused:
@@ -175,12 +176,11 @@ def _of_command(
     change = commands.compare(failed, step.call, error, signature.line)
     if change is None or not (has_worked or step.states(signature)):
         return None
-    if any(each.edits for each in until[:-1]) and not change.is_named:
+    is_edited = any(each.edits for each in until[:-1])
+    if failure.kind is FailureKind.COMPILE and (is_edited or not change.is_around):
+        return None  # the code was at fault, or may be
+    if is_edited and not change.is_named:
         return None  # the edit may be the cure
-    if failure.kind is FailureKind.COMPILE and not (
-        change.is_named or change.is_around
-    ):
-        return None  # the same code may pass the next time
     worked = commands.whole(step.call.command)
     if change.folder and not [*commands.cd_targets(worked)]:
         worked = f"cd {change.folder} && {worked}"
@@ -191,18 +191,19 @@ def _of_command(
         failed=(commands.whole(failed.command) or failed.command)[:MAX_TEXT],
         worked=worked[:MAX_TEXT],
         fixed_index=step.call.index,
-        line=_telling_line(signature.line, error, change),
-        adds_operand=bool(change.operands),
+        line=_telling_line(failure, signature.line, error, change),
         has_worked=has_worked,
-        is_sayable=signature.is_telling
+        is_sayable=(signature.is_telling or change.is_named)
         and 0 < len(worked) <= MAX_SAID
         and not commands.is_local(" ".join(change.added)),
     )
 
 
-def _telling_line(line: str, error: str, change: Change) -> str:
+def _telling_line(failure: FailedCall, line: str, error: str, change: Change) -> str:
+    """Return the line of a failing test that names what was changed, or else its error."""
     words = (*change.gone, *change.added)
-    lines = [line, *error.splitlines()]
+    is_of_test = failure.kind is FailureKind.COMPILE
+    lines = [line, *(error.splitlines() if is_of_test else [])]
     naming = (x for x in lines if any(commands.names(x, word) for word in words))
     return next(naming, line)
 
@@ -257,7 +258,8 @@ def _by_path(
             failed=wanted[:MAX_TEXT],
             worked=path[:MAX_TEXT],
             fixed_index=index,
-            is_sayable=path != wanted and not path.startswith(("/", "~", "..")),
+            is_sayable=not f"{wanted}/".startswith(f"{path}/")  # it looks elsewhere
+            and not path.startswith(("/", "~", "..")),
             is_sure=alike is not None,
         )
 

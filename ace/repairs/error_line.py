@@ -24,7 +24,7 @@ _NEVER = re.compile(
     r"exit code:? \d|traceback \(most recent|\s{0,40}file \".{0,250}\", line \d|\s{0,40}at .{1,250}:\d"
     r"|[=~-]{3}|\s{0,80}[\^~]{1,80}$|during handling of|the above exception|\S{0,200}warning:"
     r"|warning\b|usage:|hint:|try ['\"`]|.{0,250}error task failed"
-    r"|npm (?:err!|error) (?:code|path|command|a complete|lifecycle|errno)|make(?:\[\d{1,3}\])?: \*\*\*"
+    r"|npm (?:err!|error) (?:code|path|command|a complete|lifecycle|errno)|make(?:\[\d{1,3}\])?: \*\*\* \["
     r"|.{0,250}elifecycle|error: script .{0,200} exited|error: recipe .{0,200} failed"
     r"|error: process completed|command failed with exit|\s{0,300}$",
     re.IGNORECASE,
@@ -48,7 +48,11 @@ _KINDS = (
         re.IGNORECASE,
     ),
     re.compile(r"\b(?:fatal|error|exception|panic)\b", re.IGNORECASE),
-    re.compile(r"fail|conflict|denied|cannot|could not|unable|must\b", re.IGNORECASE),
+    re.compile(
+        r"fail|conflict|denied|cannot|could not|unable|must\b|refused|not (?:set|running|supported)"
+        r"|\brequire|no value",
+        re.IGNORECASE,
+    ),
 )
 _ANY_KIND = re.compile("|".join(kind.pattern for kind in _KINDS), re.IGNORECASE)
 # One of these is in each line of a known kind. Looking for them is faster than the patterns.

@@ -129,15 +129,21 @@ class FailureSignature:
     """A failure as another task knows it again: equal ones differ only in their values.
 
     `line` is the line that states the error, with its values. `issue` is what a linter
-    found. `is_of_machine` says that the failure is a fact of one machine, and `is_telling`
+    found, and `command` what was run. `is_of_machine` says that the failure is a fact of one machine, and `is_telling`
     that the name says enough to know it again.
     """
 
     name: str
     line: str = field(compare=False)
     issue: ReportedIssue | None = field(default=None, compare=False)
+    command: str = field(default="", compare=False)
     is_of_machine: bool = False
     is_telling: bool = True
+
+    @property
+    def source(self) -> str:
+        """Return the line of code or the command that failed, if it is known."""
+        return self.issue.source if self.issue else self.command
 
     @property
     def digest(self) -> str:
@@ -255,6 +261,7 @@ def _sign(
         found = _signature("shell", _name_command(call.command, line), line)
     yield replace(
         found,
+        command=call.command,
         is_of_machine=kind is FailureKind.SHELL and bool(_OF_MACHINE.search(line)),
         is_telling=error_line.is_error(line) and not _BARE_MISSING.search(found.name),
     )
@@ -311,6 +318,7 @@ def _why_not_there(call: ToolCall) -> str:
 
     The two have opposite cures.
     """
-    targets = commands.cd_targets(call.command)
-    is_inside = any(call.cwd.endswith(f"/{target}") for target in targets)
-    return "in the folder already" if is_inside else "no such folder"
+    targets = [*commands.cd_targets(call.command)]
+    inside = [target for target in targets if call.cwd.endswith(f"/{target}")]
+    why = "in the folder already" if inside else "no such folder"
+    return " ".join([why, *(inside or targets)[:1]])

@@ -42,16 +42,12 @@ def describe(words: FixWords, limit: int = MAX_COMMAND) -> str:
         what = f"{what[:1].upper()}{what[1:]}"
         return f"{what}: {worked} instead of {failed}" if words.worked else what
     if words.kind == FailureKind.TOOL:
-        return describe_argument(words).capitalize()
+        if not words.worked:
+            return f"Leave out {words.failed}"
+        instead = f" instead of {words.failed}" if words.failed else ""
+        return f"Pass {words.worked}{instead}"
     verb = "Run" if words.kind == FailureKind.SHELL else "Open"
     return f"{verb} {worked} instead of {failed}"
-
-
-def describe_argument(words: FixWords) -> str:
-    if not words.worked:
-        return f"leave out {words.failed}"
-    instead = f" instead of {words.failed}" if words.failed else ""
-    return f"pass {words.worked}{instead}"
 
 
 def describe_edit(cure: str) -> str:

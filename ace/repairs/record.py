@@ -22,6 +22,7 @@ from projects.models import Project
 # the tasks of others, they are those of so many persons, or one of a key that may attest.
 BANNER_SESSIONS, BANNER_PERSONS = 3, 2
 MAX_BANNERS = 100  # lines of one task
+MAX_SOURCE = 400  # characters of code or of a command
 MAX_TIMES = 1_000  # of one cure in one task
 KINDS_WITH_LINES = (FailureKind.SHELL, FailureKind.TOOL)
 
@@ -185,7 +186,7 @@ def _row(
         seen={
             "tool": call.tool_name,
             "name": signature.name,
-            "source": signature.issue.source if signature.issue else "",
+            "source": signature.source[:MAX_SOURCE],
             "failed": repair.failed,
             "worked": repair.worked,
             "is_sayable": repair.is_sayable,

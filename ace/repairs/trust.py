@@ -28,6 +28,7 @@ from projects.own_hosts import find_own_hosts
 
 # One cure has this share of the repairs. Others' were shown by so many, independently.
 MIN_SHARE, MIN_SESSIONS, MIN_PERSONS = 0.6, 2, 2
+MIN_ALIKE = 0.3  # share of the words of two commands of which one stands for the other
 UNLIKE = 0.15  # a repair of code that is unlike counts less, but never for nothing
 
 
@@ -37,6 +38,7 @@ class Silence(StrEnum):
     NO_WORDS = "it cannot be said as one command, path or edit"
     UNCLEAR = "no cure has 60 % of the repairs"
     FAILED_SINCE = "it failed since"
+    ANOTHER_COMMAND = "it was seen of a command that is unlike this one"
     NOT_SHARED = "fewer than two persons have shown it, or it leads elsewhere"
     SECRET = "it may have a secret"
     UNSAFE = "its words fail the danger gate"
@@ -155,6 +157,9 @@ def find_silence(
         return Silence.UNCLEAR
     if cure.has_failed_since:
         return Silence.FAILED_SINCE
+    command = cure.signature.command
+    if command and _likeness(cure.signature, row) < MIN_ALIKE:
+        return Silence.ANOTHER_COMMAND
     if not is_shared or not (trusted or cure.sessions >= MIN_SESSIONS):
         return Silence.NOT_SHARED
     return _find_danger(project, cure.signature.name, words)
@@ -182,8 +187,8 @@ def _is_shared(rows: Sequence[ObservedRepair]) -> bool:
 
 
 def _likeness(signature: FailureSignature, row: ObservedRepair) -> float:
-    """Return how much two lines of code are alike, 0 to 1; 0 if one is not known."""
-    code = signature.issue.source if signature.issue else ""
+    """Return how much two lines of code or two commands are alike; 0 if one is not known."""
+    code = signature.source
     known = row.seen.get("source", "")
     return masks.common_share(code, known) if code and known else 0.0
 
@@ -251,7 +256,7 @@ def read_lessons(
     )
     found = [
         (delta, row)
-        for delta in deltas.with_entry()
+        for delta in deltas.with_entry().defer("gates", "payload")
         for row in by_run[delta.run_id]
         if is_about(delta, _words(delta), row)
     ]

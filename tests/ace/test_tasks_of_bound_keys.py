@@ -24,13 +24,13 @@ TASK = {
     "outcome": "success",
     "tool_usage": [
         {
-            "tool_name": "upload",
-            "arguments": {"path": "report.csv", "bucket": f"{WORD} reports"},
-            "result": f"Error: bucket {WORD} reports is not allowed; use slugs.",
+            "tool_name": "Bash",
+            "arguments": {"command": f"upload --bucket {WORD} report.csv"},
+            "result": "error: unknown option --bucket",
         },
         {
-            "tool_name": "upload",
-            "arguments": {"path": "report.csv", "bucket": f"{WORD}-reports"},
+            "tool_name": "Bash",
+            "arguments": {"command": f"upload --to {WORD} report.csv"},
             "result": "uploaded",
         },
     ],

@@ -68,3 +68,84 @@ def test_a_plain_failure_with_its_cure_is_taught(failure):
     for quote in lesson.quotes:
         assert quote.quote == task.text(quote.field)[quote.start : quote.end] != ""
     assert lesson.quotes[0].quote in error
+
+
+def call(name, result, /, **arguments):
+    return {"tool_name": name, "arguments": arguments, "result": result}
+
+
+@pytest.mark.parametrize(
+    ("failed", "worked", "taught_words"),
+    [
+        (
+            call("load", "TypeError: unexpected keyword argument 'table'", table="x"),
+            call("load", "ok", dataset="x"),
+            "Pass `dataset` instead of `table` when calling `load`",
+        ),
+        (
+            call("bill", '{"error": "currency is required"}', customer="c1"),
+            call("bill", '{"id": 5}', customer="c1", currency="EUR"),
+            "Pass `currency` when calling `bill`",
+        ),
+        (
+            call("resize", "Error: width must be an integer", width="300", name="a"),
+            call("resize", "ok", width=300, name="a"),
+            'Pass `width`: 300 instead of `width`: "300" when calling `resize`',
+        ),
+        (
+            call("fetch", "Error: limit must be at most 100", id=1, limit=900),
+            call("fetch", "[1]", id=1, limit=100),
+            "Pass `limit`: 100 instead of `limit`: 900 when calling `fetch`",
+        ),
+        (
+            call("send", "Error: no template Mail. Templates: welcome, goodbye.", template="Mail", to="a"),
+            call("send", "sent", template="welcome", to="a"),
+            'Pass `template`: "welcome" instead of `template`: "Mail" when calling `send`',
+        ),
+        (
+            call("Read", "File does not exist.", file_path=".golangci.yml"),
+            call("Read", "linters:", file_path=".golangci.yaml"),
+            "Open `.golangci.yaml`: there is no `.golangci.yml`.",
+        ),
+    ],
+)  # fmt: skip
+def test_an_argument_that_the_error_speaks_of_is_taught(failed, worked, taught_words):
+    (lesson,) = taught(failed, worked)
+
+    assert lesson.content.startswith(taught_words)
+
+
+@pytest.mark.parametrize(
+    ("failed", "worked"),
+    [
+        (call("do", "Error: order not found", order="W1234"), call("do", "ok", order="W9876")),
+        (call("book", "Error: the price is 375, but paid 299", amount=299, n=1), call("book", "ok", amount=375, n=1)),
+        (call("fly", "Error: not enough seats on HAT290", seat="HAT290", n=1), call("fly", "ok", seat="HAT271", n=1)),
+        (call("api", "Error: invalid token", url="/v1", token="abc"), call("api", "ok", url="/v1", token="hunter")),
+        (call("bill", "Error: balance of the payment is too low", customer="c1"), call("bill", "ok", customer="c1", card="x")),
+        (call("Edit", "<error>File has not been read yet</error>", file_path="a.py"), call("Edit", "ok", file_path="a.py", old="x")),
+    ],
+)  # fmt: skip
+def test_a_value_of_one_task_is_not_taught(failed, worked):
+    assert not taught(failed, worked)
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "worked"),
+    [
+        ("go test -tag=it -run TestCart ./a", "flag provided but not defined: -tag", "go test -tags=it -run TestCart ./a"),
+        ("make check", "make: *** No rule to make target 'check'. Stop.", "make -C /home/ana/other check"),
+        ("deploy run --fast app", "Error: unknown option --fast", "deploy run --dry app || true"),
+        ("load --all", "load: error: missing option --url", "load --all --url postgres://u:hunter2secret@db.example/x"),
+        ("sed -i s/a/b/ x", "sed: command not found", "gsed -i s/a/b/ x"),
+    ],
+)  # fmt: skip
+def test_what_is_of_one_test_or_machine_or_secret_is_not_taught(command, error, worked):
+    assert not taught(*steps(command, error, worked))
+
+
+def test_a_change_of_a_file_in_between_may_be_the_cure():
+    failed, cured = steps("python a.py --fast", "error: cannot start", "python a.py")
+    edit = call("Edit", "ok", file_path="a.py", old_string="x", new_string="y")
+
+    assert not taught(failed, edit, cured)

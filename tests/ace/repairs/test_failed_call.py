@@ -140,8 +140,8 @@ class TestTheName:
         inside = bash("cd app && ls", error, True, cwd="/home/ana/app")
         outside = bash("cd app && ls", error, True, cwd="/home/ana")
 
-        assert masked(inside) == ["shell cd: in the folder already"]
-        assert masked(outside) == ["shell cd: no such folder"]
+        assert masked(inside) == ["shell cd: in the folder already app"]
+        assert masked(outside) == ["shell cd: no such folder app"]
 
     def test_a_missing_program_is_a_fact_of_one_machine(self):
         (signature,) = read(bash("jq .", "bash: jq: command not found")).signatures

@@ -82,7 +82,7 @@ class TestFailures:
 
         line = next(x for x in card(bob_api).json()["lines"] if x["section"] == "failure")  # fmt: skip
 
-        assert '"go test -tags=it ./pay" worked' in line["text"]
+        assert 'Run "go test -tags=it ./pay" instead of' in line["text"]
         assert line["sessions"] == 2
 
     def test_only_of_what_may_be_said_are_decisions_read(

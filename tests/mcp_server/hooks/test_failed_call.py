@@ -35,7 +35,7 @@ class TestToWhom:
         assert answer["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
         assert text.startswith(OPEN)
         assert text.endswith(CLOSE)
-        assert '"go test -tags=it ./ledger" then worked' in text
+        assert 'Run "go test -tags=it ./ledger" instead of' in text
         assert done["run_id"] in text
         assert tokens.estimate(text) <= 150
 

@@ -91,8 +91,8 @@ def test_what_a_repair_taught_stands_once_at_a_start(
     text = text_of(hook(bob_api, **started("s9")))
 
     [line] = [line for line in text.splitlines() if "--by" in line]
-    assert ("do not pass" in line) == is_accepted
-    assert ('"./report.sh" worked' in line) != is_accepted
+    assert ("Run `./report.sh`, not" in line) == is_accepted
+    assert ('Run "./report.sh" instead of' in line) != is_accepted
 
 
 @pytest.mark.django_db

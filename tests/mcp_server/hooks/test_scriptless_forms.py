@@ -167,7 +167,7 @@ def test_claude_code_is_given_it_again_after_a_compaction(call, monkeypatch):
 def test_a_failed_call_is_given_the_known_fix(call, complete, harness, kind):
     complete(call.api, session_id="s1")
 
-    assert '"go test -tags=it ./ledger" then worked' in str(call(harness, kind))
+    assert 'Run "go test -tags=it ./ledger" instead of' in str(call(harness, kind))
 
 
 def test_a_key_that_has_ended_is_refused_with_a_code_that_blocks_nobody(client):

@@ -84,13 +84,13 @@ def test_rejected_it_is_given_by_no_door_and_as_a_rule_it_is_again(
     episode, decide, doors, alice_api, project
 ):
     memory = episode()
-    words = memory.lessons.split(":")[0]
+    words = memory.lessons.split(",")[0]
     before = which(doors("s2"), words)
 
     decide("reject", reason="One off.")
     after = doors("s3")
 
-    assert before == {"start", "prompt", "task", "digest", "invocation"}
+    assert before == {"start", "task", "digest", "invocation"}
     assert which(after, words) == set()
     assert str(memory.pk) not in after["start"]
     memory.refresh_from_db()
@@ -126,7 +126,7 @@ def test_what_only_repeats_it_in_other_words_is_rejected_with_it(
 
 
 def test_an_undone_rule_takes_its_lesson_along(episode, decide, doors):
-    words = episode().lessons.split(":")[0]
+    words = episode().lessons.split(",")[0]
     entry = decide("accept", note="Yes.").entry
     assert words in entry.content
 
