@@ -20,15 +20,13 @@ ANSWER = OpenApiExample(
     "What worked in two earlier sessions",
     value={
         "fix": {
-            "text": 'On 2026-11-20 "shell go: flag provided but not defined: -tag" was seen; '
-            '"go test -tags=it ./ledger" then worked (3 times in 2 sessions; run '
-            "0198f3a2-6c1e-7d3b-9a54-2f1b6c7d8e90).",
+            "text": 'Run "go test -tags=it ./ledger" instead of "go test -tag=it ./ledger": it '
+            'worked after "shell go: flag provided but not defined: -tag" (3 times in 2 sessions, '
+            "last on 2026-11-20; run 0198f3a2-6c1e-7d3b-9a54-2f1b6c7d8e90).",
             "kind": "shell",
             "signature": "shell go: flag provided but not defined: -tag",
             "failed": "go test -tag=it ./ledger",
             "worked": "go test -tags=it ./ledger",
-            "removed": ["-tag=it"],
-            "added": ["-tags=it"],
             "times": 3,
             "sessions": 2,
             "share": 1.0,

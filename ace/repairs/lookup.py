@@ -176,10 +176,8 @@ def of_cure(
     """Return the fix of a cure: own words, those of an accepted rule, or what two showed."""
     mine = [row for row in cure.repairs if row in own]
     trusted = mine or [row for row in cure.repairs if row in lessons.trusted]
-    words, row, is_shared = trust.choose_words(cure, trusted)
-    silence = trust.find_silence(
-        project, cure, trusted, words, row, is_shared=is_shared
-    )
+    words = trust.choose_words(cure, trusted)
+    silence = trust.find_silence(project, cure, words)
     if silence is None and lessons.are_against:
         silence = Silence.WITHDRAWN
     own_uses = [use.has_worked for use in cure.uses if use in own]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from ace.rules import error_signature
 
@@ -48,10 +48,5 @@ def mask_code(text: str) -> str:
 
 def common_share(one: str, other: str) -> float:
     """Return the share of the distinct words of two texts that are in both, 0 to 1."""
-    return share(_WORD.findall(one), _WORD.findall(other))
-
-
-def share(one: Iterable[str], other: Iterable[str]) -> float:
-    """Return the share of the distinct words of both lists that are in both, 0 to 1."""
-    left, right = set(one), set(other)
+    left, right = set(_WORD.findall(one)), set(_WORD.findall(other))
     return len(left & right) / len(left | right) if left or right else 0.0

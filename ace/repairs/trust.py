@@ -48,12 +48,21 @@ class Silence(StrEnum):
 
 @dataclass(frozen=True)
 class FixWords:
-    """What failed and what then worked; empty if they are the words of one other person."""
+    """What failed and what then worked; empty if they are the words of one other person.
+
+    `is_sayable` says that they are one command, path, edit or argument, `is_sure` that one
+    session is enough, `is_alike` that they are of a command like the one that failed now, and
+    `is_shared` that the reader or enough others stand for them.
+    """
 
     kind: str
     cure: str
     failed: str
     worked: str
+    is_sayable: bool = True
+    is_sure: bool = True
+    is_alike: bool = True
+    is_shared: bool = True
 
 
 @dataclass(frozen=True)
@@ -119,50 +128,46 @@ def choose(
     return ChosenCure(signature, share, worked, uses)
 
 
-def choose_words(
-    cure: ChosenCure, trusted: Sequence[ObservedRepair]
-) -> tuple[FixWords, ObservedRepair, bool]:
-    """Return the words that may be given, their row, and whether enough people stand for them.
+def choose_words(cure: ChosenCure, trusted: Sequence[ObservedRepair]) -> FixWords:
+    """Return the words that may be given: those of a trusted repair, as they are.
 
-    Words of a trusted repair are given as they are. Otherwise two persons must have shown the
-    same words. Of an edit only its kind is given then, because code is long and of one place.
+    Otherwise two persons must have shown the same words, in two sessions. Of an edit only its
+    kind is given then, because code is long and of one place.
     """
     by_words: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
     for row in cure.repairs:
         by_words[str([row.seen["failed"], row.seen["worked"]])].append(row)
     rows = trusted or max(by_words.values(), key=_count_persons)
     row = max(rows, key=lambda each: _likeness(cure.signature, each))
-    if trusted or row.kind != FailureKind.LINT:
-        words = FixWords(row.kind, row.cure, row.seen["failed"], row.seen["worked"])
-        return words, row, bool(trusted) or _is_shared(rows)
-    # Without the code, that a line was rewritten says nothing.
-    is_shared = row.cure != "rewrite" and _is_shared(cure.repairs)
-    return FixWords(row.kind, row.cure, "", ""), row, is_shared
+    is_kind_only = not trusted and row.kind == FailureKind.LINT
+    shown = cure.repairs if is_kind_only else rows
+    return FixWords(
+        kind=row.kind,
+        cure=row.cure,
+        failed="" if is_kind_only else row.seen["failed"],
+        worked="" if is_kind_only else row.seen["worked"],
+        # Without the code, that a line was rewritten says nothing.
+        is_sayable=row.seen["is_sayable"]
+        and not (is_kind_only and row.cure == "rewrite"),
+        is_sure=row.seen["is_sure"] or cure.sessions >= MIN_SESSIONS,
+        is_alike=not cure.signature.command
+        or _likeness(cure.signature, row) >= MIN_ALIKE,
+        is_shared=bool(trusted)
+        or (_is_shared(shown) and cure.sessions >= MIN_SESSIONS),
+    )
 
 
-def find_silence(
-    project: Project,
-    cure: ChosenCure,
-    trusted: Sequence[ObservedRepair],
-    words: FixWords,
-    row: ObservedRepair,
-    *,
-    is_shared: bool,
-) -> Silence | None:
+def find_silence(project: Project, cure: ChosenCure, words: FixWords) -> Silence | None:
     """Return the first reason for silence, or None if the fix may be said."""
-    if not row.seen["is_sayable"]:
-        return Silence.NO_WORDS
-    is_known = row.seen.get("is_sure", True) or cure.sessions >= MIN_SESSIONS
-    if cure.share < MIN_SHARE or not is_known:
-        return Silence.UNCLEAR
-    if cure.has_failed_since:
-        return Silence.FAILED_SINCE
-    command = cure.signature.command
-    if command and _likeness(cure.signature, row) < MIN_ALIKE:
-        return Silence.ANOTHER_COMMAND
-    if not is_shared or not (trusted or cure.sessions >= MIN_SESSIONS):
-        return Silence.NOT_SHARED
-    return _find_danger(project, cure.signature.name, words)
+    reasons = {
+        Silence.NO_WORDS: not words.is_sayable,
+        Silence.UNCLEAR: cure.share < MIN_SHARE or not words.is_sure,
+        Silence.FAILED_SINCE: cure.has_failed_since,
+        Silence.ANOTHER_COMMAND: not words.is_alike,
+        Silence.NOT_SHARED: not words.is_shared,
+    }
+    found = next((reason for reason, holds in reasons.items() if holds), None)
+    return found or _find_danger(project, cure.signature.name, words)
 
 
 def _find_danger(project: Project, name: str, words: FixWords) -> Silence | None:
@@ -182,7 +187,7 @@ def _count_persons(rows: Sequence[ObservedRepair]) -> int:
 
 
 def _is_shared(rows: Sequence[ObservedRepair]) -> bool:
-    leads_elsewhere = any(row.seen.get("leads_elsewhere") for row in rows)
+    leads_elsewhere = any(row.seen["leads_elsewhere"] for row in rows)
     return _count_persons(rows) >= MIN_PERSONS and not leads_elsewhere
 
 
