@@ -21,6 +21,8 @@ MAX_VALUE = 40
 _SENSITIVE = re.compile(r"token|secret|passw|auth|api_?key|cookie|credential", re.IGNORECASE)  # fmt: skip
 # Of numbers, only a limit means the same in another task.
 _LIMIT = re.compile(r"at (?:most|least)|maximum|minimum|no more than|up to|between|limit", re.IGNORECASE)  # fmt: skip
+_KIND = re.compile(r"(?P<kind>(?:[A-Za-z]{2,20}[_-]){1,4})[\w-]{0,40}\d[\w-]{0,40}")
+_REFUSED = re.compile(r"cannot be|can't be|not (?:allowed|accepted|supported|permitted|valid)|only\b", re.IGNORECASE)  # fmt: skip
 _PLAIN = re.compile(r"[\w .:+-]{1,40}")
 _ID = re.compile(r"\d{4,}|[0-9a-fA-F]{8,}|[A-Z]{1,10}\d{2,}")
 
@@ -77,6 +79,8 @@ def _revalued(
     error = failed.result[:MAX_ERROR]
     for path in sorted(changed):
         old, new = before[path], after[path]
+        if kind := _refused_kind(str(old), str(new), error):
+            return ArgumentRepair("", f'a `{key(path)}` that does not start with "{kind}"')  # fmt: skip
         if _SENSITIVE.search(path) or not _is_plain(new):
             continue
         is_value = isinstance(new, str) or _LIMIT.search(error)
@@ -88,6 +92,15 @@ def _revalued(
                 f"`{name}`: {_write(old)}", f"`{name}`: {_write(new)}"
             )
     return None
+
+
+def _refused_kind(old: str, new: str, error: str) -> str:
+    """Return how an id begins whose kind the error refuses: `voucher_7` is a voucher."""
+    first, other = _KIND.fullmatch(old), _KIND.fullmatch(new)
+    if not first or not other or first["kind"] == other["kind"]:
+        return ""
+    is_refused = _REFUSED.search(error) and _speaks_of(error, first["kind"])
+    return first["kind"] if is_refused else ""
 
 
 def _speaks_of(error: str, name: str) -> bool:

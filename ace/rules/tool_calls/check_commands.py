@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import dropwhile
 
 from ace.rules import word_tables
 from ace.rules.tool_calls import shell_commands
@@ -50,6 +51,9 @@ _NAMING = re.compile(
     r"|Dtest|Dit\.test|m|label|labels|tag-?name)"
 )
 _HOW = re.compile(r"-{1,2}(?:timeout|max-?time|parallel|jobs|workers)|-j|-n")
+# Programs that give another one its environment. Others, as `time`, say nothing about it.
+_WRAPPERS = frozenset({"npx", "bunx", "poetry", "uv", "pipenv", "sudo"})
+_SETTERS = frozenset({"export", "source", "."})
 _DESCRIPTOR = re.compile(r"\d")  # of `2>&1`, which the parser leaves
 _IS_PATH = re.compile(
     r"(?:\.{1,2}|~|\$\w{1,40})?/|[\w.@-]{1,100}/|[\w-]{1,100}\.[a-z]{1,5}$"
@@ -73,23 +77,29 @@ class CheckCommand:
 
 def find(command: str) -> list[CheckCommand]:
     """Return the checks of a command line, in order; none of a line that has no check."""
-    checks, folder = [], ""
+    checks: list[CheckCommand] = []
+    folder: list[str] = []
+    setup: list[str] = []
     for simple in shell_commands.parse(command):
         if simple.program == "cd":
-            folder = _folder(simple)
-        elif check := read(simple, folder):
+            name = _folder(simple)
+            folder = [f"cd {_quote(name)} &&"] if name else []
+        elif simple.program in _SETTERS:
+            setup += [*map(_hide, simple.words), "&&"]
+        elif check := read(simple, [*setup, *folder]):
             checks.append(check)
     return checks
 
 
-def read(simple: SimpleCommand, folder: str = "") -> CheckCommand | None:
-    """Return the check of a command that is run in a folder of the checkout."""
+def read(simple: SimpleCommand, start: Sequence[str] = ()) -> CheckCommand | None:
+    """Return the check of a command, behind the words that set the scene for it."""
     words = _words(simple)
     kind = _kind(words) if 0 < len(words) <= MAX_WORDS else None
     if kind is None:
         return None
-    start = [f"cd {_quote(folder)} &&"] if folder else []
-    start += [_quote(_hide(word)) for word in simple.assignments]
+    start = [*start, *(_quote(_hide(word)) for word in simple.assignments)]
+    wrapper = dropwhile(lambda word: word not in _WRAPPERS, simple.prefix)
+    start += [word for word in wrapper if word not in simple.assignments]
     text = " ".join([*start, *(_quote(_hide(word)) for word in _mask(words))])
     pattern = " ".join([*start, pattern_of(words)])
     return CheckCommand(kind, pattern, text) if len(text) <= MAX_COMMAND else None

@@ -103,6 +103,11 @@ def call(name, result, /, **arguments):
             'Pass `template`: "welcome" instead of `template`: "Mail" when calling `send`',
         ),
         (
+            call("refund", "Error: voucher cannot be used to refund", order="a", method="voucher_7719"),
+            call("refund", "ok", order="a", method="bank_card_5523"),
+            'Pass a `method` that does not start with "voucher_" when calling `refund`',
+        ),
+        (
             call("Read", "File does not exist.", file_path=".golangci.yml"),
             call("Read", "linters:", file_path=".golangci.yaml"),
             "Open `.golangci.yaml`: there is no `.golangci.yml`.",
@@ -120,6 +125,7 @@ def test_an_argument_that_the_error_speaks_of_is_taught(failed, worked, taught_w
     [
         (call("do", "Error: order not found", order="W1234"), call("do", "ok", order="W9876")),
         (call("book", "Error: the price is 375, but paid 299", amount=299, n=1), call("book", "ok", amount=375, n=1)),
+        (call("refund", "Error: gift card balance is not enough", method="gift_card_7719", n=1), call("refund", "ok", method="bank_card_5523", n=1)),
         (call("fly", "Error: not enough seats on HAT290", seat="HAT290", n=1), call("fly", "ok", seat="HAT271", n=1)),
         (call("api", "Error: invalid token", url="/v1", token="abc"), call("api", "ok", url="/v1", token="hunter")),
         (call("bill", "Error: balance of the payment is too low", customer="c1"), call("bill", "ok", customer="c1", card="x")),

@@ -39,10 +39,19 @@ def test_other_commands_are_no_checks(command):
     assert check_commands.find(command) == []
 
 
-def test_what_is_shown_can_be_run_as_it_stands():
-    (found,) = check_commands.find("cd web && CI=1 npm test -- --silent 2>&1 | tail -5")
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("cd web && CI=1 npm test -- --silent 2>&1 | tail -5", "cd web && CI=1 npm test --"),
+        ("time poetry run pytest tests", "poetry run pytest tests"),
+        ("export PGHOST=db; cd api && pytest", "export PGHOST=db && cd api && pytest"),
+        ("source .venv/bin/activate && pytest", "source .venv/bin/activate && pytest"),
+    ],
+)  # fmt: skip
+def test_what_is_shown_can_be_run_as_it_stands(command, shown):
+    (found,) = check_commands.find(command)
 
-    assert found.text == "cd web && CI=1 npm test --"
+    assert found.text == shown
 
 
 def test_a_path_of_one_machine_is_hidden():
