@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from ace import named_rules
 from ace.models import AceRun
 from ace.repairs import edits
-from ace.rules.task import ToolCall
-from ace.rules.tool_calls import argument_leaves
+from ace.task import tool_calls
+from ace.task.task import ToolCall
 from memories.read import exposures as memory_exposures
 from playbook.models import Exposure, PlaybookEntry
 from playbook.reading import exposures
@@ -54,7 +54,7 @@ def _texts(call: ToolCall) -> Iterator[str]:
     """Yield what a call did: its command, its tool with the arguments, what it wrote."""
     if call.command:
         yield call.command
-    given = argument_leaves.leaves(call.arguments) if call.is_of_domain else {}
+    given = tool_calls.leaves(call.arguments) if call.is_of_domain else {}
     words = [f"{name.rpartition('.')[2]} {value}" for name, value in given.items()]
     yield " ".join([call.tool_name, *words])
     for edit in edits.read(call):

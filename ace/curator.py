@@ -9,7 +9,7 @@ from typing import Any
 
 from ace.lessons.occasion import occasion_of
 from ace.models import AceRun, Reflection
-from ace.rules import foreign_text
+from ace.task import foreign
 from common.caller import Caller
 from playbook.history.votes import Vote
 from playbook.lessons import learn
@@ -24,7 +24,7 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     """
     reflection = Reflection.objects.get(run=run)
     lessons = [Lesson.from_json(lesson) for lesson in reflection.lessons]
-    origins = foreign_text.find_origins(run.task)
+    origins = foreign.find_origins(run.task)
     result = learn.learn(
         run.project,
         [

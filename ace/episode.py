@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ace import errors
-from ace.rules.outcome.task_outcome import TaskOutcome
-from ace.rules.task import Task, ToolCall, canonical_json
+from ace.task.analysis import TaskAnalysis
+from ace.task.task import Task, ToolCall, canonical_json
+from ace.task.task_outcome import TaskOutcome
 from common.text.plain_text import clip
 from memories.models import Memory
 from memories.store import episode_text
@@ -34,10 +35,9 @@ class EpisodeSource:
     steps: Sequence[str] = ()
 
 
-def shape(
-    draft: Draft, task: Task, outcome: TaskOutcome, source: EpisodeSource
-) -> Draft:
+def shape(draft: Draft, analysis: TaskAnalysis, source: EpisodeSource) -> Draft:
     """Return the draft of a finished task as the draft of an episode."""
+    task, outcome = analysis.task, analysis.outcome
     steps = list(source.steps or map(_step, _key_calls(task.calls)))[:MAX_STEPS]
     said = _outcome(task, outcome)
     return replace(

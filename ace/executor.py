@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ace.rules import classify, task_tags
-from ace.rules.files import checkout, file_links
-from ace.rules.outcome import task_outcome
-from ace.rules.task import Task, ToolCall
+from ace.task import file_paths, memory_type, task_tags
+from ace.task.analysis import TaskAnalysis
+from ace.task.task import Task, ToolCall
 from common.caller import Caller
 from common.text.cuts import Cuts
 from memories.models import Tag
@@ -17,19 +16,19 @@ from memories.store.receipt import Receipt
 from projects.models import Project
 
 
-def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> Draft:
+def draft_of(
+    analysis: TaskAnalysis, caller: Caller, *, project: Project, agent_id: str
+) -> Draft:
     """Return the draft of the memory for a finished task (REQ-MEM-ACE-001).
 
     A text of the task may be too long for a memory. The memory then has only a part of
     the text; the run keeps all of it.
     """
-    outcome = task_outcome.resolve(task)
-    links = file_links.find(task)
-    roots = checkout.find_roots(task)
+    task, outcome, links = analysis.task, analysis.outcome, analysis.links
     cuts = Cuts("the run keeps the whole text")
     return Draft(
         content=content_of(task, cuts),
-        memory_type=classify.memory_type(task, outcome.value),
+        memory_type=memory_type.memory_type(task, outcome.value),
         agent_id=agent_id,
         goal=cuts.clip("goal", task.goal, MAX_PART),
         result=cuts.clip("result", task.result, MAX_PART),
@@ -39,7 +38,7 @@ def draft_of(task: Task, caller: Caller, *, project: Project, agent_id: str) -> 
         tags=tuple(task_tags.find(task, links, project_tags(project, caller))),
         files=tuple(
             FileRef(
-                checkout.relative(link.path, roots),
+                file_paths.relative(link.path, analysis.roots),
                 link.relation,
                 link.line_start,
                 link.line_end,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ace.rules.tool_calls.runner_reports import count_tests
+from ace.task.runner_reports import count_tests
 from common import errors
 from common.caller import Caller, Role
 from projects.models import Project

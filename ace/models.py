@@ -8,8 +8,9 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from ace.rules import task as tasks
-from ace.rules.task import Task
+from ace.task import task as tasks
+from ace.task.analysis import TaskAnalysis
+from ace.task.task import Task
 from common.caller import Caller
 from common.ids import uuid7
 from common.text.quote import visible_line
@@ -106,9 +107,13 @@ class AceRun(models.Model):
         return f"{self.agent_id}: {self.request.get('goal', '')[:80]}"
 
     @cached_property
+    def analysis(self) -> TaskAnalysis:
+        """The request as it is read: each part once."""
+        return TaskAnalysis(tasks.parse(self.request))
+
+    @property
     def task(self) -> Task:
-        """The request for the rules. It is parsed once, with what its calls cache."""
-        return tasks.parse(self.request)
+        return self.analysis.task
 
     @property
     def ace_result(self) -> dict[str, Any]:
@@ -245,7 +250,7 @@ class BannerLine(models.Model):
 class TaskFile(models.Model):
     """A file that a run used: what it did with the file, and what the file is for.
 
-    `words` are 32-bit hashes (ace.rules.file_words) of the names in the code that was
+    `words` are 32-bit hashes (ace.task.file_words) of the names in the code that was
     read or changed, and of the goal if the run changed the file.
     """
 

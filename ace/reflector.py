@@ -19,9 +19,8 @@ from ace.lessons import (
 from ace.lessons.told_errors import TaskError, quote_json
 from ace.models import AceRun, Reflection
 from ace.repairs import record
-from ace.rules.outcome import task_outcome
-from ace.rules.outcome.task_outcome import TaskOutcome
-from ace.rules.task import Task
+from ace.task.task import Task
+from ace.task.task_outcome import TaskOutcome
 from ace.traces import store as traces
 from common.caller import Caller
 from common.text import literals
@@ -67,8 +66,8 @@ def reflect(run: AceRun, caller: Caller) -> dict[str, Any]:
 def _create(run: AceRun, caller: Caller) -> Reflection:
     task = run.task
     record.store(run, task, caller)
-    traces.store(run, task)
-    outcome = task_outcome.resolve(task)
+    traces.store(run)
+    outcome = run.analysis.outcome
     phrases = run.project.options.lasting_phrases
     lessons = [
         *own_words.read(run.request),

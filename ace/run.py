@@ -24,8 +24,8 @@ from ace import curator, episode, executor, feedback_source, named_rules, reflec
 from ace.episode import EpisodeSource
 from ace.lessons import completed_run, reflections
 from ace.models import AceRun
-from ace.rules import task as tasks
-from ace.rules.outcome import task_outcome
+from ace.task import task as tasks
+from ace.task.analysis import TaskAnalysis
 from audit import trail
 from common import errors
 from common.caller import Caller, Role
@@ -122,10 +122,10 @@ def _start(
     started = time.monotonic()
     stored, kinds = secret_policy.guard(project.options.secrets, dict(request))
     agent_id = caller.agent_id_for(str(stored.get("agent_id") or ""))[:255]
-    task = tasks.parse(stored)
-    draft = executor.draft_of(task, caller, project=project, agent_id=agent_id)
+    analysis = TaskAnalysis(tasks.parse(stored))
+    draft = executor.draft_of(analysis, caller, project=project, agent_id=agent_id)
     if source:
-        draft = episode.shape(draft, task, task_outcome.resolve(task), source)
+        draft = episode.shape(draft, analysis, source)
     notes = (
         *feedback_source.downgrade_notes(stored),
         *named_rules.unknown_name_notes(project, stored),
@@ -146,7 +146,7 @@ def _start(
         request=stored,
         pk=run_id or uuid7(),
     )
-    run.task = task
+    run.analysis = analysis
     return _commit(
         run,
         batch,

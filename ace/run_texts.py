@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ace.models import AceRun
-from ace.rules import task as tasks
+from ace.task import task as tasks
 
 TextReader = Callable[[str], str]
 

@@ -17,7 +17,7 @@ from ace import serializers as forms
 from ace.lessons import reflections
 from ace.models import AceRun
 from ace.repairs import fix_example, lookup
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from common import errors
 from common.api.serializers import page_of
 from common.api.views import EVERY_FIELD

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from ace.rules.files import checkout
+from ace.task import file_paths
 from common.caller import Caller, Role
 from common.text.quote import json_string, name_or_string
 from context import (
@@ -344,7 +344,7 @@ def link_files(hits: Iterable[search.MemoryHit]) -> list[FileOfMemories]:
             _link_reason(links[path]),
         )
         for path in scores
-        if checkout.is_inside(path) and not links[path][0].file.is_gone
+        if file_paths.is_inside(path) and not links[path][0].file.is_gone
     ]
 
 

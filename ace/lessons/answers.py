@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ace.rules.outcome import task_outcome
-from ace.rules.outcome.task_outcome import TaskOutcome
-from ace.rules.task import Task
+from ace.task import task_outcome
+from ace.task.task import Task
+from ace.task.task_outcome import TaskOutcome
 from common.text import question_focus
 from common.text.question_focus import QuestionFocus
 from playbook.lessons.lesson import Kind, Lesson, Quote

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from ace import errors as task_errors
 from ace.lessons.record_line import RecordLine, one_line
 from ace.repairs import cures, edits, failed_call
-from ace.rules.task import Task, ToolCall
-from ace.rules.tool_calls import command_purpose, refusals
+from ace.task import shell, tool_calls
+from ace.task.task import Task, ToolCall
 from playbook.lessons.lesson import SourceText, Speaker
 
 MAX_COMMAND, MAX_CODE, MAX_RESULT = 400, 160, 200  # characters in one line
@@ -61,7 +61,7 @@ def _find_cures(calls: Sequence[SeenCall]) -> dict[int, ToolCall]:
 def _write(seen: SeenCall, cure: ToolCall | None) -> RecordLine | None:
     call = seen.call
     sources = (seen.arguments, seen.result)
-    if seen.refusal or refusals.is_refusal(call.result):
+    if seen.refusal or tool_calls.is_refusal(call.result):
         head = f"{_name(call)}: {one_line(_asked(call), MAX_COMMAND)}"
         said = replace(seen.result, speaker=Speaker.PERSON)
         words = f"the person said: {seen.refusal}" if seen.refusal else ""
@@ -70,7 +70,7 @@ def _write(seen: SeenCall, cure: ToolCall | None) -> RecordLine | None:
         return _write_failure(call, cure, sources)
     if found := list(_write_edits(call)):
         return RecordLine("EDIT", " | ".join(found), sources=(seen.arguments,))
-    if call.command and not command_purpose.only_reads(call.command):
+    if call.command and not shell.only_reads(call.command):
         head = f"{one_line(call.command, MAX_COMMAND)} → {_verdict(call)}"
         return RecordLine("RUN", head, sources=sources)
     if call.command or call.kind in _SILENT or not call.is_of_domain:

@@ -15,7 +15,7 @@ from ace.repairs import commands, cures, fix_text
 from ace.repairs.cures import TaskRepair
 from ace.repairs.failed_call import FailureKind
 from ace.repairs.trust import FixWords
-from ace.rules.task import Task, ToolCall
+from ace.task.task import Task, ToolCall
 from common.text import secrets
 from playbook.lessons.lesson import Kind, Lesson, Quote, Speaker
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection, Iterator
 
 from ace.lessons import answers, fixes, said
-from ace.rules.outcome.task_outcome import TaskOutcome
-from ace.rules.task import Task, ToolCall
-from ace.rules.tool_calls import command_purpose
+from ace.task import shell
+from ace.task.task import Task, ToolCall
+from ace.task.task_outcome import TaskOutcome
 from playbook.lessons.lesson import Kind, Lesson, Quote
 
 OF_CHECK = 0.7  # the confidence
@@ -42,7 +42,7 @@ def find_checks(task: Task) -> Iterator[Lesson]:
     for call in task.calls:
         if call.kind in ("create", "modify", "delete", "move") and not call.has_failed:
             changed_at = call.index
-        check = command_purpose.project_check(call.command) if call.command else ""
+        check = shell.project_check(call.command) if call.command else ""
         if check and call.has_failed:
             failed.setdefault(check, call)
         elif check in failed and changed_at > failed[check].index:

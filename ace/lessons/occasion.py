@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ace.models import AceRun
 from ace.repairs.record import session_of
-from ace.rules.task import Task, ToolCall
-from ace.rules.tool_calls import foreign_output, refusals
+from ace.task import foreign, tool_calls
+from ace.task.task import Task, ToolCall
 from playbook.lessons.lesson import Occasion, SourceText, Speaker
 
 RUN = "run"  # the kind of the source
@@ -39,7 +39,7 @@ def read_sources(task: Task, run_id: str) -> Iterator[SourceText]:
     yield SourceText(RUN, run_id, "goal", task.goal, asker)
     yield SourceText(RUN, run_id, "result", task.result, Speaker.AGENT)
     for call in task.calls:
-        is_refused = task.is_prompt and refusals.is_refusal(call.result)
+        is_refused = task.is_prompt and tool_calls.is_refusal(call.result)
         texts = (
             (call.result_field, call.result, speaker_of(call, is_refused=is_refused)),
             (call.arguments_field, call.arguments_text, Speaker.CALL),
@@ -51,6 +51,6 @@ def read_sources(task: Task, run_id: str) -> Iterator[SourceText]:
 
 def speaker_of(call: ToolCall, *, is_refused: bool = False) -> Speaker:
     """Return whose words a result is: a refused call of a transcript has a person's words."""
-    if call.is_foreign or foreign_output.is_foreign(call.tool_name, call.arguments):
+    if call.is_foreign or foreign.is_foreign(call.tool_name, call.arguments):
         return Speaker.FOREIGN
     return Speaker.PERSON if is_refused else Speaker.CALL

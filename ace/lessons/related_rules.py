@@ -9,8 +9,8 @@ from itertools import islice
 
 from ace import credit, named_rules
 from ace.models import AceRun
-from ace.rules.outcome.task_outcome import TaskOutcome
-from ace.rules.task import Task
+from ace.task.task import Task
+from ace.task.task_outcome import TaskOutcome
 from common.text import sentences
 from common.text.same_text import is_same
 from inference.embedding import active_model

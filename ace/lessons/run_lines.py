@@ -5,7 +5,7 @@ from __future__ import annotations
 from ace.lessons import occasion
 from ace.lessons.call_lines import SeenCall, write_calls
 from ace.lessons.record_line import RecordLine, cut
-from ace.rules.task import Task
+from ace.task.task import Task
 
 MAX_TEXT = 3_000  # characters of the goal, the result and the feedback each
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import islice
 
 from ace.lessons import phrases
-from ace.rules.task import Task
-from ace.rules.tool_calls import refusals
+from ace.task import tool_calls
+from ace.task.task import Task
 from common.text import languages, literals, sentences
 from playbook.lessons.lesson import Kind, Lesson, Quote
 
@@ -75,7 +75,7 @@ def _texts(task: Task) -> Iterator[tuple[str, int, str]]:
         yield "feedback", 0, task.feedback
     for call in task.calls:
         said = _USER_SAID.search(call.result)
-        if said and refusals.is_refusal(call.result):
+        if said and tool_calls.is_refusal(call.result):
             yield call.result_field, said.start("words"), said["words"]
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from ace.lessons.call_lines import ASKING_TOOLS, SeenCall, write_calls
 from ace.lessons.occasion import speaker_of
 from ace.lessons.record_line import RecordLine, cut, one_line
-from ace.rules import task as tasks
-from ace.rules.task import canonical_json
+from ace.task import task as tasks
+from ace.task.task import canonical_json
 from common.text.memory_fence import remove_fenced
 from conversations.formats.harness import read_refusal
 from conversations.formats.message import ChatMessage, content_text

@@ -11,8 +11,8 @@ from typing import Any
 
 from ace import errors
 from ace.lessons import phrases
-from ace.rules.outcome.task_outcome import TaskOutcome
-from ace.rules.task import Task, ToolCall
+from ace.task.task import Task, ToolCall
+from ace.task.task_outcome import TaskOutcome
 from common.text import sentences, word_hashes
 from playbook.lessons.lesson import Quote
 

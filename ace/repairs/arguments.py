@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ace.repairs.commands import stands_in
-from ace.rules.task import ToolCall, canonical_json
-from ace.rules.tool_calls import argument_leaves, tool_kinds
+from ace.task import tool_calls
+from ace.task.task import ToolCall, canonical_json
 
 MAX_CHANGES = 4  # more make another call
 MAX_ERROR = 2_000  # characters
@@ -37,8 +37,8 @@ class ArgumentRepair:
 
 def compare(failed: ToolCall, worked: ToolCall) -> ArgumentRepair | None:
     """Return the change that the error speaks of, or None if it speaks of none."""
-    before = argument_leaves.leaves(failed.arguments)
-    after = argument_leaves.leaves(worked.arguments)
+    before = tool_calls.leaves(failed.arguments)
+    after = tool_calls.leaves(worked.arguments)
     gone = {path: value for path, value in before.items() if path not in after}
     new = {path: value for path, value in after.items() if path not in before}
     changed = [p for p in before.keys() & after.keys() if before[p] != after[p]]
@@ -107,8 +107,8 @@ def _speaks_of(error: str, name: str) -> bool:
     """Return whether the error has the name of an argument, or all words of it."""
     if stands_in(name, error):
         return True
-    known = {word.lower() for part in re.split(r"\W+", error) for word in tool_kinds.split_name(part)}  # fmt: skip
-    return set(tool_kinds.split_name(name)) <= known
+    known = {word.lower() for part in re.split(r"\W+", error) for word in tool_calls.split_name(part)}  # fmt: skip
+    return set(tool_calls.split_name(name)) <= known
 
 
 def key(path: str) -> str:

@@ -14,18 +14,17 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
 from ace.repairs import masks
-from ace.rules import word_tables
-from ace.rules.task import ToolCall
-from ace.rules.tool_calls import programs, shell_commands
-from ace.rules.tool_calls.shell_commands import SimpleCommand
+from ace.task import shell, word_tables
+from ace.task.shell import SimpleCommand
+from ace.task.task import ToolCall
 
 MAX_LABEL = 200  # characters of a command
 MAX_CHANGES = 8  # words; more make another command
 
 # Programs that prepare the others. They fail seldom and say nothing about them.
 _SETTERS = frozenset({"export", "source", ".", "set", "unset", "nvm", "fnm", "pyenv", "conda", "asdf", "sdk"})  # fmt: skip
-_PREPARING = programs.NEUTRAL | _SETTERS | {"cd", "pushd", "popd", "mkdir", "false", "sleep"}  # fmt: skip
-_READERS = programs.READERS | programs.SEARCHERS
+_PREPARING = shell.NEUTRAL | _SETTERS | {"cd", "pushd", "popd", "mkdir", "false", "sleep"}  # fmt: skip
+_READERS = shell.READERS | shell.SEARCHERS
 _PROBES = frozenset({"pwd", "ls", "which", "whoami", "type", "where", "whereis", "date", "uname", "command"})  # fmt: skip
 # Flags with which a program only talks about itself, or only pretends to work.
 _PROBE_FLAGS = frozenset({"--version", "-V", "--help", "version", "help", "--dry-run", "--list", "--exit-zero"})  # fmt: skip
@@ -93,7 +92,7 @@ class Program:
 
     @property
     def is_reader(self) -> bool:
-        is_git = self.name == "git" and programs.GIT_READS & set(self.words[1:3])
+        is_git = self.name == "git" and shell.GIT_READS & set(self.words[1:3])
         return self.name in _READERS or bool(is_git)
 
     @property
@@ -151,7 +150,7 @@ def speakers(command: str) -> list[SimpleCommand]:
     """Return the programs that may state an error: no preparation, no filter of output."""
     return [
         one
-        for one in shell_commands.parse(command)
+        for one in shell.parse(command)
         if one.words
         and one.program not in _PREPARING
         and not (one.is_piped and one.program in _READERS)
@@ -172,7 +171,7 @@ def speaks_for_itself(command: str) -> bool:
 
 
 def _shows_others(simple: SimpleCommand) -> bool:
-    if simple.program == "git" and programs.GIT_READS.intersection(simple.words[1:3]):
+    if simple.program == "git" and shell.GIT_READS.intersection(simple.words[1:3]):
         return True
     is_log = not _LOG_WORDS.isdisjoint(simple.words[1:])
     return is_log or simple.program.lower() in _SHOWERS
@@ -197,7 +196,7 @@ def stands_in(word: str, text: str) -> bool:
 
 def tool_label(call: ToolCall) -> str:
     """Return the name of the tool. For a shell command, return the name of the program."""
-    parsed = shell_commands.parse(call.command[:MAX_LABEL])
+    parsed = shell.parse(call.command[:MAX_LABEL])
     return parsed[0].program if parsed else call.tool_name
 
 
@@ -221,7 +220,7 @@ def read(call: ToolCall) -> list[Program]:
     """Return the programs of a call that do its work, each with what it was run with."""
     found: list[Program] = []
     folder, environment = call.cwd.rstrip("/"), list[str]()
-    for simple in shell_commands.parse(call.command):
+    for simple in shell.parse(call.command):
         if simple.program in ("cd", "pushd"):
             folder = posixpath.normpath(posixpath.join(folder, *simple.operands[:1]))
         elif simple.program in _SETTERS:
@@ -255,7 +254,7 @@ def is_same(one: ToolCall, other: ToolCall) -> bool:
 
 def only_prepares(command: str) -> bool:
     """Return whether a command only sets variables or a version, or sources a file."""
-    found = shell_commands.parse(command)
+    found = shell.parse(command)
     return bool(found) and all(
         one.program in _SETTERS or not one.words for one in found
     )
@@ -450,6 +449,6 @@ def names(error: str, word: str) -> bool:
 
 def cd_targets(command: str) -> Iterator[str]:
     """Yield the folders into which a command changes, without the last slash."""
-    for one in shell_commands.parse(command):
+    for one in shell.parse(command):
         if one.program == "cd" and len(one.words) > 1:
             yield one.words[1].rstrip("/")

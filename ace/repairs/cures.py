@@ -21,7 +21,7 @@ from ace.repairs import (
 from ace.repairs.commands import Change
 from ace.repairs.edits import Edit
 from ace.repairs.failed_call import FailedCall, FailureKind, FailureSignature
-from ace.rules.task import Task, ToolCall
+from ace.task.task import Task, ToolCall
 
 # In calls after the failure. Edits take longer than a second try.
 LINT_WINDOW, NEAR_WINDOW = 60, 8

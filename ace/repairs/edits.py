@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ace.repairs import failed_call
-from ace.rules.task import ToolCall
+from ace.task.task import ToolCall
 
 MAX_TEXT = 20_000  # characters of one text of an edit that are read
 MAX_EDITS = 50  # edits of one call

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from ace.repairs import masks
-from ace.rules import word_tables
+from ace.task import word_tables
 
 MAX_LINE = 300  # characters of a line that count
 # In characters. A program says what went wrong at the beginning or at the end.

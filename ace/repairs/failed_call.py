@@ -11,10 +11,9 @@ from pathlib import PurePosixPath
 
 from ace.repairs import commands, error_line, lint_issues, masks
 from ace.repairs.lint_issues import ReportedIssue
-from ace.rules import word_tables
-from ace.rules.task import ToolCall
-from ace.rules.tool_calls import command_purpose, refusals, runner_reports
-from ace.rules.tool_calls.shell_commands import SimpleCommand
+from ace.task import runner_reports, shell, tool_calls, word_tables
+from ace.task.shell import SimpleCommand
+from ace.task.task import ToolCall
 
 
 class FailureKind(StrEnum):
@@ -175,7 +174,7 @@ def classify(call: ToolCall) -> FailureKind | None:
     What a command printed decides too where another program hides its exit code, as
     `| tail` does.
     """
-    if refusals.is_refusal(call.result):
+    if tool_calls.is_refusal(call.result):
         return FailureKind.REFUSED
     text = error_line.edges(call.result)
     if not (call.has_failed or _says_failure(call, text)):
@@ -209,7 +208,7 @@ def _says_failure(call: ToolCall, text: str) -> bool:
         return False
     if call.has_status and not _HIDES_EXIT_CODE.search(call.command):
         return False
-    if command_purpose.only_reads(call.command):
+    if shell.only_reads(call.command):
         # What it reads may tell of failures; its own begins with the complaint.
         return bool(_COMPLAINT.match(text))
     return any(m.search(text) for m in (_COMPILE, _TEST, _COUNTED, _COMPLAINT, _FAILED))

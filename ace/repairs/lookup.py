@@ -14,7 +14,7 @@ from ace.models import ObservedRepair
 from ace.repairs import failed_call, fix_text, record, trust
 from ace.repairs.failed_call import FailureSignature
 from ace.repairs.trust import ChosenCure, CureLessons, FixWords, Silence
-from ace.rules.task import ToolCall
+from ace.task.task import ToolCall
 from common.caller import Caller
 from memories.scopes import Scope
 from playbook.models import Exposure, PlaybookEntry

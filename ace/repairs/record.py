@@ -12,7 +12,7 @@ from ace.models import AceRun, BannerLine, ObservedRepair
 from ace.repairs import commands, cures, error_line, failed_call, masks, supply
 from ace.repairs.cures import TaskRepair
 from ace.repairs.failed_call import FailureKind
-from ace.rules.task import Task
+from ace.task.task import Task
 from common.caller import Caller
 from common.db import write
 from memories.models import Memory

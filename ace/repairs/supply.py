@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from ace.repairs import arguments
 from ace.repairs.cures import TaskRepair
-from ace.rules.task import Task, ToolCall
-from ace.rules.tool_calls import argument_leaves
+from ace.task import tool_calls
+from ace.task.task import Task, ToolCall
 from common.text.supply import (
     Source,
     describe_change,
@@ -54,7 +54,7 @@ def of_lesson(task: Task, content: str) -> str:
 def _sources(call: ToolCall) -> frozenset[Source]:
     if call.command:
         return find_sources(call.command)
-    leaves = argument_leaves.leaves(call.arguments)
+    leaves = tool_calls.leaves(call.arguments)
     return frozenset().union(
         *(
             find_argument_sources(arguments.key(path), value)
@@ -64,5 +64,5 @@ def _sources(call: ToolCall) -> frozenset[Source]:
 
 
 def _values(call: ToolCall) -> Iterator[str]:
-    leaves = argument_leaves.leaves(call.arguments)
+    leaves = tool_calls.leaves(call.arguments)
     return (value for value in leaves.values() if isinstance(value, str))

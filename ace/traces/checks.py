@@ -9,8 +9,8 @@ from ace.models import AceRun, TaskCommand
 from ace.repairs import failed_call
 from ace.repairs.failed_call import FailureKind
 from ace.repairs.record import session_of
-from ace.rules.task import Task, ToolCall
-from ace.rules.tool_calls import check_commands
+from ace.task import check_commands
+from ace.task.task import ToolCall
 from common.db import write
 from common.ids import uuid7
 
@@ -19,11 +19,11 @@ MAX_TIMES = 1_000  # of one command in one task
 Outcome = TaskCommand.CommandOutcome
 
 
-def store(run: AceRun, task: Task) -> None:
+def store(run: AceRun) -> None:
     """Store the checks of a run; a second call stores nothing new."""
     rows: dict[tuple[str, str], TaskCommand] = {}
     session, person = session_of(run), caller_of(run).person
-    for call in task.calls:
+    for call in run.task.calls:
         checks = check_commands.find(call.command) if call.command else []
         outcome = _outcome(call) if checks else Outcome.WORKED
         if outcome != Outcome.WORKED and len(checks) > 1:

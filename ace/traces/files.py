@@ -7,10 +7,8 @@ from itertools import islice
 
 from ace.models import AceRun, TaskFile
 from ace.repairs.record import session_of
-from ace.rules import file_words
-from ace.rules.files import checkout, file_links
-from ace.rules.files.file_paths import Relation
-from ace.rules.task import Task
+from ace.task import file_paths, file_words
+from ace.task.file_paths import Relation
 from common.db import write
 
 MAX_FILES = 60  # of one task, those that it changed first
@@ -22,9 +20,9 @@ _USES: dict[Relation, TaskFile.FileAction] = {
 }
 
 
-def store(run: AceRun, task: Task) -> None:
+def store(run: AceRun) -> None:
     """Store the files of a run; a second call stores nothing new."""
-    if rows := _rows(run, task):
+    if rows := _rows(run):
         _insert(rows)
 
 
@@ -33,19 +31,19 @@ def _insert(rows: Sequence[TaskFile]) -> None:
     TaskFile.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _rows(run: AceRun, task: Task) -> list[TaskFile]:
-    roots = checkout.find_roots(task)
+def _rows(run: AceRun) -> list[TaskFile]:
+    task, roots = run.task, run.analysis.roots
     described = {
-        checkout.relative(path, roots): words
+        file_paths.relative(path, roots): words
         for path, words in file_words.of_task(task).items()
     }
     goal = file_words.of_goal(task)
     session, branch = session_of(run), str(run.request.get("branch") or "")[:255]
     rows: dict[str, TaskFile] = {}
-    for link in file_links.find(task):
-        path = checkout.relative(link.path, roots)
+    for link in run.analysis.links:
+        path = file_paths.relative(link.path, roots)
         use = _USES.get(link.relation)
-        if use is None or not checkout.is_inside(path):
+        if use is None or not file_paths.is_inside(path):
             continue
         words = described.get(path) or file_words.FileWords()
         own = words.hashes()

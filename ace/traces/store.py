@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ace.models import AceRun
-from ace.rules.task import Task
 from ace.traces import checks, files
 
 
-def store(run: AceRun, task: Task) -> None:
+def store(run: AceRun) -> None:
     """Store the traces of a run; a second call stores nothing new."""
     for trace in (files, checks):
-        trace.store(run, task)
+        trace.store(run)

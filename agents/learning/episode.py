@@ -9,9 +9,9 @@ from typing import Any
 from ace import run as ace_runs
 from ace.episode import EpisodeSource
 from ace.models import AceRun
-from ace.rules import task as tasks
-from ace.rules.outcome import task_outcome, verdict_words
-from ace.rules.outcome.task_outcome import TaskOutcome
+from ace.task import task as tasks
+from ace.task import task_outcome, verdict_words
+from ace.task.task_outcome import TaskOutcome
 from agents import run_texts
 from agents.models import AgentRun
 from common.caller import Caller

@@ -20,7 +20,7 @@ from django.utils import timezone
 from access.restored_caller import SenderRightsLost, caller_of, require_rights
 from ace.episode import EpisodeSource
 from ace.lessons import reflections, said
-from ace.rules.task import canonical_json
+from ace.task.task import canonical_json
 from agents.learning import episode
 from common import errors
 from common.caller import Caller, Role

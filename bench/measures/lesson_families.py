@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ace.lessons import from_rules
-from ace.rules import task as tasks
-from ace.rules.outcome import task_outcome
+from ace.task import task as tasks
+from ace.task import task_outcome
 from bench.datasets import recorded_requests
 from bench.options import BenchmarkOptions
 

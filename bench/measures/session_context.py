@@ -14,10 +14,9 @@ from time import process_time
 from typing import Any
 
 from ace.repairs import failed_call
-from ace.rules import task as tasks
-from ace.rules.files import checkout
-from ace.rules.tool_calls import check_commands, shell_commands
-from ace.rules.tool_calls.check_commands import CheckKind
+from ace.task import check_commands, file_paths, shell
+from ace.task import task as tasks
+from ace.task.check_commands import CheckKind
 from bench.judge.failure_class import (
     OF_THE_PROJECT,
     classify,
@@ -236,11 +235,11 @@ def changed_files(calls: Sequence[SessionCall]) -> set[str]:
     """Return the files that the tools for edits changed, relative to the checkout."""
     roots = sorted({call.cwd for call in calls if call.cwd}, key=len)
     paths = {
-        checkout.relative(call.path, roots)
+        file_paths.relative(call.path, roots)
         for call in calls
         if call.path and call.hunks and not call.is_error
     }
-    return {path for path in paths if checkout.is_inside(path)}
+    return {path for path in paths if file_paths.is_inside(path)}
 
 
 def _recall(paths: Sequence[str], wanted: Collection[str]) -> float:
@@ -283,7 +282,7 @@ def _segments(call: SessionCall) -> Iterator[str]:
     """Yield the programs of a command that worked, each with its masked words."""
     if not call.command or call.is_error or classify(call) is not None:
         return
-    for simple in shell_commands.parse(call.command):
+    for simple in shell.parse(call.command):
         if simple.words and len(simple.words) <= check_commands.MAX_WORDS:
             yield check_commands.pattern_of(simple.words)
 

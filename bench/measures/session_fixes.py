@@ -23,7 +23,7 @@ from ace import run as runs
 from ace.repairs import lookup
 from ace.repairs.lookup import KnownFix
 from ace.repairs.trust import FixWords
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from bench.datasets.recorded_sessions import FOLDER, session_files
 from bench.fixtures import temp_project
 from bench.judge.failure_class import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ace.repairs import lookup
 from ace.repairs.lookup import KnownFix
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from common.caller import Caller
 from common.text import literals
 from mcp_server.hooks.given_line import GivenLine

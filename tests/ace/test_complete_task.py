@@ -7,8 +7,8 @@ import pytest
 
 from ace import run as runs
 from ace.models import AceRun, Reflection
-from ace.rules import task as tasks
 from ace.serializers import CompleteTask
+from ace.task import task as tasks
 from jobs.models import Job
 from memories.models import Memory
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry

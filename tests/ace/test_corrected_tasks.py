@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from ace import run as runs
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from playbook.models import PlaybookChange, PlaybookEntry
 
 ASKED = (

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from ace import executor
-from ace.rules.task import Task
+from ace.task.analysis import TaskAnalysis
+from ace.task.task import Task
 from context import task_records
 from memories.models import Memory
 from memories.read import search
@@ -137,7 +138,9 @@ class TestRecords:
             feedback="",
             outcome="failure",
         )
-        draft = executor.draft_of(task, alice, project=project, agent_id="coder")
+        draft = executor.draft_of(
+            TaskAnalysis(task), alice, project=project, agent_id="coder"
+        )
         write.store(project, draft, alice)
         body = {"project_id": str(project.pk), "task_description": task.goal}
 

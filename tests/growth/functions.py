@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ace.lessons import from_rules, told_errors
-from ace.rules import classify, task, task_tags
-from ace.rules.files import file_links, file_paths
-from ace.rules.outcome import task_outcome
+from ace.task import file_links, file_paths, memory_type, task, task_outcome, task_tags
 from agents.models import AgentTool
 from agents.protocols.decision import UnreadableAnswer
 from agents.protocols.function_calls import FunctionCallReader, FunctionNames
@@ -120,7 +118,7 @@ def reflect(text: str) -> None:
     outcome = task_outcome.resolve(given)
     from_rules.teach(given, outcome)
     told_errors.find(given, outcome)
-    classify.memory_type(given, "success")
+    memory_type.memory_type(given, "success")
     task_tags.find(given, file_links.find(given), ["a b", "word"])
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ace.lessons import from_rules
-from ace.rules import task as tasks
-from ace.rules.outcome import task_outcome
+from ace.task import task as tasks
+from ace.task import task_outcome
 
 
 def teach(phrases=(), **request):

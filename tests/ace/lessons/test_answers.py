@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace.lessons import answers
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from tests.ace.lessons.teach import teach
 
 GOAL = 'Which tag has "25" in this sentence?\nRent of $ 25 million was paid in 2018 .'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace.lessons import fixes
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from playbook.lessons.lesson import Kind
 
 # What failed, how it said so, and what then worked; a third call may stand between.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ace.lessons import record, run_lines, session_lines
 from ace.lessons.record import RecordHeader
 from ace.lessons.session_lines import StoredMessage
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from conversations.transcripts.reader import read_messages
 from tests.conversations.transcripts.test_claude_code import line, result
 from tests.conversations.transcripts.test_route import raw

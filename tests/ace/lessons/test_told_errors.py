@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ace.lessons import told_errors
-from ace.rules import task as tasks
-from ace.rules.outcome import task_outcome
+from ace.task import task as tasks
+from ace.task import task_outcome
 
 
 def find(**request):

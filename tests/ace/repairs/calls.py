@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ace.repairs import cures, failed_call
-from ace.rules import task as tasks
+from ace.task import task as tasks
 
 
 def bash(command, result="", failed=False, **more):

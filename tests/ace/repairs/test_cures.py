@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ace.repairs import cures, lint_issues
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from tests.ace.repairs.calls import bash, edit, find, tool
 
 REPORT = (

@@ -367,7 +367,7 @@ class TestRepetition:
         from ace import run as runs
         from ace.models import AceRun
         from ace.repairs import record
-        from ace.rules import task as tasks
+        from ace.task import task as tasks
 
         run = AceRun.objects.get(pk=complete(bob_api)["run_id"])
         before = list(ObservedRepair.objects.values())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ace.repairs import failed_call
-from ace.rules import task as tasks
+from ace.task import task as tasks
 from common.text.memory_fence import OPEN
 from conversations.models import Session
 from mcp_server.hooks.harnesses.registry import HARNESSES, find_harness, read_event
