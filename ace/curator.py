@@ -9,7 +9,9 @@ from typing import Any
 
 from ace.lessons.occasion import occasion_of
 from ace.models import AceRun, Reflection
+from ace.repairs import supply
 from ace.task import foreign
+from ace.task.task import Task
 from common.caller import Caller
 from playbook.history.votes import Vote
 from playbook.lessons import learn
@@ -24,18 +26,9 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
     """
     reflection = Reflection.objects.get(run=run)
     lessons = [Lesson.from_json(lesson) for lesson in reflection.lessons]
-    origins = foreign.find_origins(run.task)
     result = learn.learn(
         run.project,
-        [
-            TaughtLesson(
-                lesson,
-                comes_of_foreign=bool(
-                    origins.describe(run.task, lesson.content, lesson.quotes)
-                ),
-            )
-            for lesson in lessons
-        ],
+        [TaughtLesson(lesson, warning=warn_of(run.task, lesson)) for lesson in lessons],
         [
             Vote(uuid.UUID(vote["entry_id"]), vote["kind"], vote["reason"])
             for vote in reflection.votes
@@ -52,6 +45,20 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
         "updated_bullets": [_bullet(entry) for entry in result.updated_entries],
         "change_id": str(result.changes[-1].pk) if result.changes else None,
     }
+
+
+def warn_of(task: Task, lesson: Lesson) -> str:
+    """Return why a person must see the lesson: where its words or its command lead."""
+    origins = foreign.find_origins(task)
+    calls = [call for quote in lesson.quotes if (call := task.call(quote.field))]
+    failed = [call for call in calls if call.has_failed]
+    fixed = [call for call in calls if call.has_failed is False]
+    led = supply.of_calls(failed[0], fixed[-1]) if failed and fixed else ""
+    return (
+        origins.describe(task, lesson.content, lesson.quotes)
+        or led
+        or supply.of_lesson(task, lesson.content)
+    )
 
 
 def describe_change(delta: PlaybookDelta) -> dict[str, Any]:

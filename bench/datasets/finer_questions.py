@@ -159,9 +159,9 @@ class TagAnswerer:
         return None
 
     def _named_tag(self, entry: renderer.EntryRow) -> str | None:
-        """Return the tag that an entry's action names, if it names exactly one."""
+        """Return the tag that an entry names, if it names exactly one."""
         tags = [
-            tag for tag in literals.find_literals(entry.action) if tag in self._vectors
+            tag for tag in literals.find_literals(entry.content) if tag in self._vectors
         ]
         return tags[0] if len(tags) == 1 else None
 

@@ -36,7 +36,7 @@ class Draft:
     """An unsaved delta, and what is known about it until it is saved.
 
     `around` are the texts around its quotes, and `secrets` the kinds of secrets that were
-    masked in it. `is_foreign` says that a foreign text is quoted, and `is_believed` that the
+    masked in it. `warning` says why a person must see it, and `is_believed` that the
     project believes what is told of calls and tests. `vector` and `match` are those of its
     text. `losses` maps each entry that a whole import removes or shrinks to the tokens that it
     loses.
@@ -46,7 +46,7 @@ class Draft:
     basis: Basis = Basis.WORD
     around: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    is_foreign: bool = False
+    warning: str = ""
     is_believed: bool = False
     is_candidate: bool = False
     losses: Mapping[uuid.UUID, int] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Draft:
 
     @property
     def is_imported(self) -> bool:
-        return self.delta.payload.get("origin") == "import"
+        return bool(self.delta.payload.get("origin") == "import")
 
     @property
     def is_lesson(self) -> bool:

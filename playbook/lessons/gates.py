@@ -196,7 +196,6 @@ def check_unsafe(playbook: Playbook, draft: Draft, text: str) -> GateResult:
     phrases = unsafe_phrases.find_phrases(text, hosts)
     beside = (unsafe_phrases.find_commands(around) for around in draft.around)
     dictated = next((found for names in beside for found in names), "")
-    foreign = "Its words come from a foreign text." if draft.is_foreign else ""
     return _judge(
         "unsafe",
         ", ".join(dict.fromkeys(phrase.kind for phrase in phrases)),
@@ -208,7 +207,7 @@ def check_unsafe(playbook: Playbook, draft: Draft, text: str) -> GateResult:
         ],
         warns=[
             describe_text(draft.delta.content),
-            foreign,
+            draft.warning,
             _other_script(playbook, text),
         ],
     )

@@ -125,8 +125,8 @@ class TaughtLesson:
     """A lesson, and what it does to which rule.
 
     `label` and `version` are those of the rule that an update, confirm or contradict means,
-    as the producer read it. `comes_of_foreign` says that its words come from a foreign text,
-    whoever repeats them.
+    as the producer read it. A `warning` says why a person must see it, whoever teaches it: its
+    words come from a foreign text, or it leads to another package, remote or host.
     """
 
     lesson: Lesson
@@ -134,7 +134,7 @@ class TaughtLesson:
     label: str = ""
     version: int | None = None
     reason: str = ""
-    comes_of_foreign: bool = False
+    warning: str = ""
 
 
 @dataclass(frozen=True)

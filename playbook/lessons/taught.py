@@ -38,6 +38,7 @@ CATEGORIES: dict[str, str] = {
     Kind.DECISION: "architecture",
     Kind.PROCEDURE: "patterns",
 }
+FOREIGN = "Its words come from a foreign text."
 # Who reported a task, as the first words of a sentence for the reviewer.
 TELLERS = {
     "agent": "The agent itself",
@@ -73,9 +74,9 @@ def _read_one(
     entry = _find_entry(project, each.label) if each.label else None
     if entry is None and each.operation in (Teaches.CONFIRM, Teaches.CONTRADICT):
         return None  # The rule is gone, so there is nothing to vote for or to change.
-    is_foreign = each.comes_of_foreign or any(
-        quote.speaker == Speaker.FOREIGN for quote in said
-    )
+    warning = each.warning
+    if any(quote.speaker == Speaker.FOREIGN for quote in said):
+        warning = warning or FOREIGN
     basis = find_basis(project, lesson, said, occasion, caller)
     delta = drafts.change(
         Operation.UPDATE if entry else Operation.ADD,
@@ -102,10 +103,10 @@ def _read_one(
     )
     draft = Draft(
         delta,
-        Basis.WORD if is_foreign else basis,
+        Basis.WORD if warning else basis,
         is_believed=is_believed(project, occasion, caller),
         around=tuple(quotes.surroundings(said, occasion.sources)),
-        is_foreign=is_foreign,
+        warning=warning,
         is_candidate=each.operation == Teaches.CANDIDATE,
     )
     if each.operation == Teaches.CONFIRM and entry:
@@ -212,7 +213,7 @@ def to_vote(draft: Draft, entry: PlaybookEntry) -> Draft:
     said = [Quote(**quote) for quote in delta.evidence]
     is_of_person = any(quote.speaker == Speaker.PERSON for quote in said)
     helps = is_of_person or (draft.is_believed and is_shown(said))
-    helps = helps and not (draft.is_foreign or _taught(entry, delta))
+    helps = helps and not (draft.warning or _taught(entry, delta))
     delta.operation, delta.entry, delta.expected_version = Operation.VOTE, entry, None
     delta.payload["vote"] = "helpful" if helps else "neutral"
     delta.reason = f"{entry.label} teaches this already. {delta.reason}"[:1000]

@@ -123,7 +123,7 @@ class TestTheClaim:
 
         assert run.request["counted_as"] == "agent"
         assert (
-            "The agent itself reported it"
+            "The agent itself told how it ended"
             in PlaybookDelta.objects.get(run_id=run.pk).reason
         )
 

@@ -51,8 +51,8 @@ class TestLearning:
         answered(25, "DebtFaceAmount", "RentExpense")
 
         (entry,) = live()
-        assert entry.action == "answer `RentExpense`"
-        assert "25 million" in entry.condition
+        assert entry.content.endswith("answer `RentExpense`.")
+        assert "25 million" in entry.content
 
     def test_a_confirmed_answer_becomes_an_entry_unless_an_entry_gave_it(
         self, answered, live
@@ -63,7 +63,7 @@ class TestLearning:
         answered(31, "RentExpense", "RentExpense", cited=[entry])
 
         (same,) = live()
-        assert same.action == "answer `RentExpense`"
+        assert same.content.endswith("answer `RentExpense`.")
         assert same.helpful == 1
 
     def test_the_same_correction_again_is_a_vote(self, answered, live):

@@ -34,10 +34,11 @@ class TestOwnWords:
             ("feedback", QUOTE)
         ]
 
-    def test_without_a_quote_of_the_task_they_are_left_out(self, teach):
+    def test_without_a_quote_of_the_task_they_are_rejected(self, teach):
         teach({"content": CONTENT, "quotes": ["The pipeline is quick"]})
 
-        assert not PlaybookDelta.objects.exists()
+        delta = PlaybookDelta.objects.get()
+        assert (delta.status, delta.evidence) == ("rejected", [])
 
     def test_they_are_stored_with_the_run(self, teach):
         told = teach({"content": CONTENT, "quotes": [QUOTE], "applies_to": ["always"]})
