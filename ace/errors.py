@@ -242,10 +242,12 @@ def _shorten(line: str) -> str:
     return f"{line[: MAX_SHOWN * 2 // 3]} \u2026 {line[-MAX_SHOWN // 3 :]}"
 
 
-_MASKS = tuple(
+_FOLDER = re.compile(
+    r"(?<![\w./~-])(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\:\"']{1,100}){1,30}[/\\]"
+)
+_NUMBERS = tuple(
     (re.compile(pattern), mask)
     for pattern, mask in (
-        (r"(?<![\w./~-])(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\:\"']{1,100}){1,30}[/\\]", "<dir>/"),
         (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
         (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\d)",
          "<time>"),
@@ -262,7 +264,11 @@ _MASKS = tuple(
 
 def mask(message: str) -> str:
     """Mask ids, times, durations, folders and numbers: "after 31s" equals "after 29s"."""
-    text = message[:MAX_MASKED]
-    for pattern, mark in _MASKS:
+    return mask_numbers(_FOLDER.sub("<dir>/", message[:MAX_MASKED]))
+
+
+def mask_numbers(text: str) -> str:
+    """Mask ids, times, durations and numbers of the whole text, which must be short."""
+    for pattern, mark in _NUMBERS:
         text = pattern.sub(mark, text)
     return text.strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from ace import errors as task_errors
+from ace import errors
 
 _QUOTED = re.compile(
     r"'[^'\n]{0,300}'|\"[^\"\n]{0,300}\"|`[^`\n]{0,300}`|\u2018[^\u2019\n]{0,300}\u2019"
@@ -36,14 +36,14 @@ def mask_error(text: str, keep: Collection[str] = ()) -> str:
 
     plain = _QUOTED.sub(lambda found: mask(found, "<q>"), text)
     plain = _PATH.sub(lambda found: mask(found, "<path>"), plain)
-    return task_errors.mask(plain)
+    return errors.mask_numbers(plain)
 
 
 def mask_code(text: str) -> str:
     """Mask also names of code and what stands in brackets."""
     plain = _PATH.sub("<path>", _QUOTED.sub("<q>", text))
     plain = _CODE_WORD.sub("<name>", _BRACKETS.sub("(<…>)", plain))
-    return task_errors.mask(plain)
+    return errors.mask_numbers(plain)
 
 
 def common_share(one: str, other: str) -> float:

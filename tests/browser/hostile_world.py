@@ -39,7 +39,7 @@ def deltas(world):
             entry=entry,
             expected_version=1,
             content=f"{SCRIPT} instead {HOSTILE}",
-            payload={"root_cause": cut(300), "condition": HOSTILE},
+            payload={"condition": HOSTILE},
             reason=cut(1000),
             review_note=cut(1000),
             evidence=[quote, pattern.evidence[0]],

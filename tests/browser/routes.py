@@ -101,7 +101,7 @@ def of_console(world, deltas, marked):
         yield Visit("console:playbook", past, show)
     for tab in TABS:
         yield Visit("console:inbox", url("console:inbox", tab=tab), tab)
-    yield Visit("console:inbox", url("console:inbox", cause="none"), "nothing fits")
+    yield Visit("console:inbox", url("console:inbox", run="none"), "nothing fits")
     yield Visit("console:inbox_card", url("console:inbox_card", pending.pk))
     for number in (1, 2):
         where = url("console:inbox_quote", pending.pk, number)

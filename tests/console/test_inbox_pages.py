@@ -154,7 +154,7 @@ class TestLists:
         assert "Accept" in page
 
     def test_a_proposal_is_said_in_words(self, waiting_deltas, curator):
-        delta = waiting_deltas(RULE, root_cause="TOOL_ARGS")
+        delta = waiting_deltas(RULE)
         gates = [
             {"name": "outcome", "verdict": "fail", "value": "unknown"},
             {"name": "instruction", "verdict": "pass", "value": "none"},
@@ -169,7 +169,6 @@ class TestLists:
         page = page_of(curator)
 
         assert "High risk. Because the outcome of its task is unknown." in page
-        assert "cause: " in page and "wrong arguments of a tool" in page
         assert "It has 11 words, of at most 60." in page
         assert "2 of 3 checks passed" in page
         assert "Call 1, what it returned" in page
@@ -261,13 +260,12 @@ class TestLists:
         [
             ("category", "gotchas", "patterns"),
             ("producer", "rule", "human"),
-            ("cause", "API_MISUSE", "OTHER"),
         ],
     )
     def test_the_filters_are_in_the_url(
         self, waiting_deltas, curator, name, fits, misses
     ):
-        delta = waiting_deltas(RULE, root_cause="API_MISUSE")
+        delta = waiting_deltas(RULE)
 
         assert f"card-{delta.pk}" in page_of(curator, **{name: fits})
         page = page_of(curator, **{name: misses})
@@ -920,10 +918,10 @@ class TestOneCard:
 
         assert "does not contain the quote any more" in answer.content.decode()
 
-    def test_its_root_cause_and_another_project_lead_to_the_list(
-        self, waiting_deltas, curator, project, other_project
+    def test_another_project_leads_to_its_list(
+        self, waiting_deltas, curator, other_project
     ):
-        delta = waiting_deltas(RULE, root_cause="API_MISUSE")
+        delta = waiting_deltas(RULE)
         account = User.objects.get(username="bob")
         Membership.objects.create(
             project=other_project, account=account, role=Role.VIEWER
@@ -932,8 +930,6 @@ class TestOneCard:
         answer = curator.get(reverse("console:inbox_card", args=[delta.pk]))
 
         page = answer.content.decode()
-        cause = f"?project={project.pk}&amp;tab=pending&amp;cause=API_MISUSE"
-        assert f'href="{reverse("console:inbox")}{cause}"' in page
         assert f'href="{reverse("console:inbox")}?project={other_project.pk}"' in page
 
 
@@ -1028,7 +1024,7 @@ class TestHostileTexts:
             producer_name=HOSTILE,
             evidence=[{"field": HOSTILE, "quote": text}, HOSTILE, None],
             gates=[{"name": HOSTILE, "verdict": HOSTILE, "message": text}, HOSTILE],
-            payload={"root_cause": HOSTILE, "condition": text, "tags": [HOSTILE]},
+            payload={"condition": text, "tags": [HOSTILE]},
         )
         urls = [inbox(), reverse("console:inbox_card", args=[delta.pk])]
         urls.append(reverse("console:inbox_quote", args=[delta.pk, 1]))
