@@ -66,7 +66,7 @@ class Draft:
         """Whether somebody teaches it, and no person wrote it."""
         of_text = self.delta.operation in (Operation.ADD, Operation.UPDATE)
         is_of_person = self.delta.producer == Producer.HUMAN or self.is_imported
-        return bool(of_text and self.delta.content and not is_of_person)
+        return of_text and bool(self.delta.content) and not is_of_person
 
     @property
     def writes_rule(self) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from common.text import literals, same_text
+from common.text import literals, same_text, supply
 from common.text import plain_text as texts
-from common.text.supply import describe_text
 from inference import tokens
 from memories.models import Memory
 from memories.queries import PRIVATE_SCOPES
@@ -20,11 +20,13 @@ from playbook.history.operations import WRITES_TEXT
 from playbook.history.revision import next_label
 from playbook.lessons import removal_limit
 from playbook.lessons.draft import Draft, Operation, Producer
-from playbook.models import Playbook, PlaybookEntry, format_line
+from playbook.lessons.lesson import Kind, Speaker
+from playbook.models import Playbook, PlaybookDelta, PlaybookEntry, format_line
 from playbook.rule_text import merge_texts, text_patterns, unsafe_phrases
 from projects.own_hosts import find_own_hosts
 
 Verdict = Literal["pass", "warn", "fail"]
+_CODE = re.compile(r"`([^`\n]{1,300})`")
 GATES = ("evidence", "worth", "secret", "unsafe", "reach", "room", "limit")
 MIN_WORDS, MAX_WORDS = 3, 40  # of a lesson
 # The smallest number of words that are not in every lesson: "run migrations" has two.
@@ -206,11 +208,37 @@ def check_unsafe(playbook: Playbook, draft: Draft, text: str) -> GateResult:
             and f"Beside its quote stands an attack on the reader: {dictated}.",
         ],
         warns=[
-            describe_text(draft.delta.content),
-            draft.warning,
+            draft.warning or _leads_elsewhere(draft.delta),
             _other_script(playbook, text),
         ],
     )
+
+
+def _leads_elsewhere(delta: PlaybookDelta) -> str:
+    """Say to which other source a text leads, or a fix beside the call that failed."""
+    failed = [
+        quote["quote"] for quote in delta.evidence if _is_of_first_call(quote, delta)
+    ]
+    if delta.kind != Kind.FIX or not failed:
+        return supply.describe_text(delta.content)
+    before = {source for text in failed for source in supply.find_sources(text)}
+    named = {
+        source
+        for code in _CODE.findall(delta.content)
+        for source in supply.find_sources(code)
+    }
+    return supply.describe_change(before, named, failed)
+
+
+def _is_of_first_call(quote: Mapping[str, Any], delta: PlaybookDelta) -> bool:
+    calls = (each for each in delta.evidence if each.get("speaker") == Speaker.CALL)
+    first = next(calls, None)
+    return first is not None and place_of(quote) == place_of(first)
+
+
+def place_of(quote: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the call that a quote is of: its message, or its number in the run."""
+    return (quote.get("id", ""), *str(quote.get("field", "")).split(".")[:2])
 
 
 def _other_script(playbook: Playbook, text: str) -> str:

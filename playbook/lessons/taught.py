@@ -9,7 +9,7 @@ from common.caller import Caller, Role
 from common.text import lasting_words, same_text
 from common.text import plain_text as texts
 from playbook.lessons import draft as drafts
-from playbook.lessons import quotes
+from playbook.lessons import gates, quotes
 from playbook.lessons.draft import Basis, Draft, Operation
 from playbook.lessons.lesson import (
     Kind,

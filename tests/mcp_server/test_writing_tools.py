@@ -263,9 +263,7 @@ class TestProposeRule:
         assert told["reason"]
 
     def test_a_rule_needs_evidence(self, bob_mcp):
-        text = bob_mcp.refusal("propose_rule", text=RULE)
-
-        assert "evidence" in text
+        assert "evidence" in bob_mcp.refusal("propose_rule", text=RULE)
 
     def test_an_unknown_category_is_refused_with_the_known_ones(self, bob_mcp):
         text = bob_mcp.refusal(

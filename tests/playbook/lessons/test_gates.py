@@ -14,9 +14,10 @@ from playbook.history.revision import OverBudget
 from playbook.lessons import draft as drafts
 from playbook.lessons import gates, intake, person_edits
 from playbook.lessons.draft import Draft
+from playbook.lessons.lesson import SourceText
 from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
 from projects.secret_policy import SecretFound
-from tests.playbook.conftest import lesson, occasion, propose
+from tests.playbook.conftest import lesson, occasion, propose, said_by_calls
 
 LINT = "Run `make lint` before you push the branch."
 
@@ -186,6 +187,25 @@ class TestUnsafe:
         body = {"project_id": project.pk, "action": "accept", "ids": [delta.pk]}
         answer = alice_api.post("/api/v1/playbook/deltas/bulk", body, format="json")
         assert answer.json()["results"][0]["status"] == "refused"
+
+    @pytest.mark.parametrize(
+        ("cure", "risk"),
+        [("uv pip install pytest", "low"), ("uv pip install pytest-evil", "high")],
+    )
+    def test_a_fix_may_not_lead_to_what_its_failure_does_not_name(
+        self, project, alice, cure, risk
+    ):
+        calls = ("python: No module named pytest", f"{cure}: 1 installed")
+        at = occasion(sources=said_by_calls(*calls), feedback_source="agent")
+        text = f"Run `{cure}` where `python -m pytest` fails."
+
+        given = lesson(text, kind="fix", quotes=[*calls, "python -m pytest"])
+        at.sources.append(
+            SourceText("run", "1", "tool_usage.0.arguments", "python -m pytest", "call")
+        )
+        [delta] = intake.take(project, [given], at, alice)
+
+        assert (delta.status, delta.risk) == ("pending", risk)
 
     def test_a_script_that_the_project_uses_is_no_danger(self, teach, write):
         write("Держи таблицу маршрутов в порядке руководства.")
