@@ -64,7 +64,7 @@ class Draft:
     @property
     def is_lesson(self) -> bool:
         """Whether somebody teaches it, and no person wrote it."""
-        of_text = self.delta.operation in (Operation.ADD, Operation.UPDATE)
+        of_text = self.delta.operation in {Operation.ADD, Operation.UPDATE}
         is_of_person = self.delta.producer == Producer.HUMAN or self.is_imported
         return of_text and bool(self.delta.content) and not is_of_person
 

@@ -27,6 +27,7 @@ from projects.own_hosts import find_own_hosts
 
 Verdict = Literal["pass", "warn", "fail"]
 _CODE = re.compile(r"`([^`\n]{1,300})`")
+_ARGUMENT = re.compile(r'"(\w{1,60})": ?"([^"\n]{1,300})"')
 GATES = ("evidence", "worth", "secret", "unsafe", "reach", "room", "limit")
 MIN_WORDS, MAX_WORDS = 3, 40  # of a lesson
 # The smallest number of words that are not in every lesson: "run migrations" has two.
@@ -216,24 +217,24 @@ def check_unsafe(playbook: Playbook, draft: Draft, text: str) -> GateResult:
 
 def _leads_elsewhere(delta: PlaybookDelta) -> str:
     """Say to which other source a text leads, or a fix beside the call that failed."""
-    failed = [
-        quote["quote"] for quote in delta.evidence if _is_of_first_call(quote, delta)
-    ]
-    if delta.kind != Kind.FIX or not failed:
+    calls = [quote for quote in delta.evidence if quote.get("speaker") == Speaker.CALL]
+    if delta.kind != Kind.FIX or not calls:
         return supply.describe_text(delta.content)
-    before = {source for text in failed for source in supply.find_sources(text)}
-    named = {
-        source
-        for code in _CODE.findall(delta.content)
-        for source in supply.find_sources(code)
-    }
-    return supply.describe_change(before, named, failed)
+    failed = [q["quote"] for q in calls if place_of(q) == place_of(calls[0])]
+    cured = [q["quote"] for q in calls if q["field"].endswith(".arguments")]
+    said = [*_CODE.findall(delta.content), *cured]
+    before, after = _sources_of(failed), _sources_of(said)
+    return supply.describe_change(before, after, failed)
 
 
-def _is_of_first_call(quote: Mapping[str, Any], delta: PlaybookDelta) -> bool:
-    calls = (each for each in delta.evidence if each.get("speaker") == Speaker.CALL)
-    first = next(calls, None)
-    return first is not None and place_of(quote) == place_of(first)
+def _sources_of(texts: Iterable[str]) -> set[tuple[str, str]]:
+    """Return what commands, and arguments as JSON, name as a package, host or the like."""
+    found: set[tuple[str, str]] = set()
+    for text in texts:
+        found |= supply.find_sources(text)
+        for name, value in _ARGUMENT.findall(text):
+            found |= supply.find_argument_sources(name, value)
+    return found
 
 
 def place_of(quote: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from dataclasses import asdict
 from common.caller import Caller, Role
 from common.text import lasting_words, same_text
 from common.text import plain_text as texts
+from playbook.entries.matches import ANSWER
 from playbook.lessons import draft as drafts
-from playbook.lessons import gates, quotes
+from playbook.lessons import quotes
 from playbook.lessons.draft import Basis, Draft, Operation
 from playbook.lessons.lesson import (
     Kind,
@@ -81,7 +82,7 @@ def _read_one(
     delta = drafts.change(
         Operation.UPDATE if entry else Operation.ADD,
         entry=entry,
-        values={"content": lesson.content},
+        values={"content": lesson.content} | _answer_columns(lesson),
         expected_version=each.version if entry else None,
         category="" if entry else _category(project, lesson),
         kind=lesson.kind,
@@ -116,6 +117,15 @@ def _read_one(
     return draft
 
 
+def _answer_columns(lesson: Lesson) -> dict[str, str]:
+    """Return the question and the answer of a lesson that answers one question."""
+    answer = ANSWER.match(lesson.content) if lesson.kind == Kind.ANSWER else None
+    if answer is None:
+        return {}
+    question = answer[1].strip().rstrip(",").removeprefix("When asked ")
+    return {"condition": question, "action": f"answer {answer[2]}"}
+
+
 def _find_entry(project: Project, label: str) -> PlaybookEntry | None:
     rows = PlaybookEntry.objects.current().light().filter(project=project)
     found: PlaybookEntry | None = rows.filter(label=label).first()
@@ -131,7 +141,7 @@ def _category(project: Project, lesson: Lesson) -> str:
 def _reason(each: TaughtLesson, occasion: Occasion) -> str:
     teller = TELLERS.get(occasion.feedback_source, occasion.feedback_source)
     where = "a task" if occasion.run_id else "a session"
-    parts = [f"Learned from {where}.", f"{teller} told how it ended.", each.reason]
+    parts = [f"Learned from {where}.", f"{teller} reported it.", each.reason]
     if occasion.outcome not in ("", "unknown"):
         parts[0] = f"Learned from {where} whose outcome was {occasion.outcome}."
     return texts.clip(" ".join(filter(None, parts)), 1000)
@@ -162,8 +172,9 @@ def find_basis(
 ) -> Basis:
     """Say on what a lesson rests, by who said the quotes that were found."""
     speakers = {quote.speaker for quote in said}
+    is_judged = occasion.feedback_source in ("test", "environment")
     of_environment = Speaker.TEST in speakers or (
-        lesson.kind == Kind.CHECK and Speaker.CALL in speakers
+        Speaker.CALL in speakers and (is_judged or lesson.kind == Kind.CHECK)
     )
     # Whether a sentence of a model says what its quote says, code cannot see.
     is_derived = lesson.producer == Producer.RULE and lesson.kind in SHOWN_KINDS
