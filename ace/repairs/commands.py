@@ -22,7 +22,9 @@ MAX_LABEL = 200  # characters of a command
 MAX_CHANGES = 8  # words; more make another command
 
 # Programs that prepare the others. They fail seldom and say nothing about them.
-_SETTERS = frozenset({"export", "source", ".", "set", "unset", "nvm", "fnm", "pyenv", "conda", "asdf", "sdk"})  # fmt: skip
+_SETTERS = frozenset({"export", "source", ".", "set", "unset"})
+_MANAGERS = frozenset({"nvm", "fnm", "pyenv", "rbenv", "conda", "asdf", "sdk"})
+_CHOOSES = frozenset({"use", "activate", "shell", "local", "global"})
 _PREPARING = shell.NEUTRAL | _SETTERS | {"cd", "pushd", "popd", "mkdir", "false", "sleep"}  # fmt: skip
 _READERS = shell.READERS | shell.SEARCHERS
 _PROBES = frozenset({"pwd", "ls", "which", "whoami", "type", "where", "whereis", "date", "uname", "command"})  # fmt: skip
@@ -30,6 +32,7 @@ _PROBES = frozenset({"pwd", "ls", "which", "whoami", "type", "where", "whereis",
 _PROBE_FLAGS = frozenset({"--version", "-V", "--help", "version", "help", "--dry-run", "--list", "--exit-zero"})  # fmt: skip
 # Programs and words that show what another program wrote before: pages, logs.
 _SHOWERS = _READERS | word_tables.read("foreign_programs") | {"journalctl", "dmesg"}
+_RUNNERS = word_tables.read("task_runners")
 _LOG_WORDS = frozenset({"log", "logs", "--log", "--log-failed"})
 # What throws work away, or passes over a check. It cures nothing.
 _DISCARDS = re.compile(
@@ -223,7 +226,7 @@ def read(call: ToolCall) -> list[Program]:
     for simple in shell.parse(call.command):
         if simple.program in ("cd", "pushd"):
             folder = posixpath.normpath(posixpath.join(folder, *simple.operands[:1]))
-        elif simple.program in _SETTERS:
+        elif _sets(simple):
             environment += [" ".join(simple.words)] if simple.program != "export" else simple.operands  # fmt: skip
         elif not simple.words:
             environment += simple.assignments
@@ -252,12 +255,17 @@ def is_same(one: ToolCall, other: ToolCall) -> bool:
     return whole(one.command) == whole(other.command) != "" and one.cwd == other.cwd
 
 
+def _sets(simple: SimpleCommand) -> bool:
+    """Return whether a command sets variables, sources a file, or chooses a version."""
+    is_manager = simple.program in _MANAGERS and simple.words[1:2] != ()
+    chooses = is_manager and simple.words[1] in _CHOOSES
+    return simple.program in _SETTERS or chooses
+
+
 def only_prepares(command: str) -> bool:
     """Return whether a command only sets variables or a version, or sources a file."""
     found = shell.parse(command)
-    return bool(found) and all(
-        one.program in _SETTERS or not one.words for one in found
-    )
+    return bool(found) and all(_sets(one) or not one.words for one in found)
 
 
 def names_command(error: str, command: str) -> bool:
@@ -431,8 +439,8 @@ def _takes_over(old: Program, new: Program, error: str, result: str) -> bool:
         return True
     if new.words[-len(old.words) :] == old.words:
         return True
-    ran = rf"^(?:\[[^\]\n]{{1,40}}\] )?[$>] [^\n]{{0,60}}\b{re.escape(old.name)}\b"
-    return re.search(ran, result, re.MULTILINE) is not None
+    ran = rf"^(?:(?:\[[^\]\n]{{1,40}}\] )?[$>] [^\n]{{0,60}})?\b{re.escape(old.name)} "
+    return new.name in _RUNNERS and re.search(ran, result, re.MULTILINE) is not None
 
 
 def names(error: str, word: str) -> bool:

@@ -200,10 +200,10 @@ def _of_command(
 
 
 def _telling_line(failure: FailedCall, line: str, error: str, change: Change) -> str:
-    """Return the line of a failing test that names what was changed, or else its error."""
+    """Return the line that names what was changed, where a test or a variable was at fault."""
     words = (*change.gone, *change.added)
-    is_of_test = failure.kind is FailureKind.COMPILE
-    lines = [line, *(error.splitlines() if is_of_test else [])]
+    is_around = failure.kind is FailureKind.COMPILE or change.environment
+    lines = [line, *(error.splitlines() if is_around else [])]
     naming = (x for x in lines if any(commands.names(x, word) for word in words))
     return next(naming, line)
 

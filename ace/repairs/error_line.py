@@ -25,7 +25,7 @@ _NEVER = re.compile(
     r"|[=~-]{3}|\s{0,80}[\^~]{1,80}$|during handling of|the above exception|\S{0,200}warning:"
     r"|warning\b|usage:|hint:|try ['\"`]|.{0,250}error task failed"
     r"|npm (?:err!|error) (?:code|path|command|a complete|lifecycle|errno)|make(?:\[\d{1,3}\])?: \*\*\* \["
-    r"|.{0,250}elifecycle|error: script .{0,200} exited|error: recipe .{0,200} failed"
+    r"|=*\s?\d{1,6} (?:failed|errors?|passed)\b|.{0,250}elifecycle|error: script .{0,200} exited|error: recipe .{0,200} failed"
     r"|error: process completed|command failed with exit|\s{0,300}$",
     re.IGNORECASE,
 )

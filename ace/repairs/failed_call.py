@@ -275,7 +275,8 @@ def _name_command(command: str, line: str) -> str:
     if found := _BARE_EXCEPTION.fullmatch(line):
         return f"{_label(spoke)}: {found['type']}: {found['name']}"
     words = [] if spoke is None else [*spoke.words[1:]]
-    keep = {part for word in words for part in _parts(word)}
+    program = [] if spoke is None else [spoke.program]
+    keep = {part for word in [*program, *words] for part in _parts(word)}
     name = _LINE_NUMBER.sub("", masks.mask_error(line, keep))
     values = [
         word.partition("=")[2] or next(iter(words[at + 1 :]), "")
