@@ -25,12 +25,6 @@ MAX_LESSONS = 5  # of one task
 MAX_WORDS = 40
 MAX_QUOTE = 600  # characters
 MAX_ERROR_WORDS = 14
-# One test, one commit, one request, one row: nobody needs them again.
-_OF_ONE_MOMENT = re.compile(
-    r"(?<![\w-])-{1,2}(?:run|k|testNamePattern|tests|Dtest|grep|filter)[= ]|::\w"
-    r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|/\d{2,}\b|#\d+|\b\d{6,}\b|\$\(|`"
-    r"|@\{|HEAD[~^]|\bstash\b"
-)
 _CLAUSE = re.compile(r"(?:\S+ ){2,}\S*[.,:;](?= )")  # up to the last mark between words
 _TAIL = re.compile(
     r"(?:\s(?:in|at|from|of|on|to|for|is|the|a|an|are|you))?[\s.,:;(\[-]*$"
@@ -84,7 +78,9 @@ def _write(repair: TaskRepair, first: ToolCall | None) -> str:
         what, tool = fix_text.describe(words), repair.failure.call.tool_name
         return _fit([f"{what} when calling `{tool}`, which otherwise answers {said}."])
     first_ran = commands.whole(first.command) if first else ""
-    if kind is FailureKind.LINT or _OF_ONE_MOMENT.search(first_ran or repair.worked):
+    if kind is FailureKind.LINT or commands.is_of_one_moment(
+        first_ran or repair.worked
+    ):
         return ""
     failed = _clean(repair.failed)
     if first:

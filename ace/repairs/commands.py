@@ -73,6 +73,13 @@ _FILTERS = re.compile(
 )
 _LOCAL = re.compile(r"(?:^|[=:'\"\s`(])(?:~|\$HOME|/home/|/Users/|/root\b|/tmp\b|/private/|/var/folders/|[A-Za-z]:[\\/])")  # fmt: skip
 
+# One test, one commit, one request, one row: nobody needs them again.
+_OF_ONE_MOMENT = re.compile(
+    r"(?<![\w-])-{1,2}(?:run|k|testNamePattern|tests|Dtest|grep|filter)[= ]|::\w"
+    r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|/\d{2,}\b|#\d+|\b\d{6,}\b|\$\(|`"
+    r"|@\{|HEAD[~^]|\bstash\b"
+)
+
 
 @dataclass(frozen=True)
 class Program:
@@ -211,6 +218,11 @@ def discards(command: str) -> bool:
 def is_local(text: str) -> bool:
     """Return whether a text names a folder of one person or of one moment."""
     return bool(_LOCAL.search(text))
+
+
+def is_of_one_moment(text: str) -> bool:
+    """Return whether a command is about one test, one commit, one request or one row."""
+    return bool(_OF_ONE_MOMENT.search(text))
 
 
 def whole(command: str) -> str:

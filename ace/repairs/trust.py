@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ace.models import ObservedRepair
-from ace.repairs import masks
+from ace.repairs import commands, masks
 from ace.repairs.failed_call import FailureKind, FailureSignature
 from common.caller import Caller
 from common.text import literals, secrets
@@ -38,7 +38,7 @@ class Silence(StrEnum):
     NO_WORDS = "it cannot be said as one command, path or edit"
     UNCLEAR = "no cure has 60 % of the repairs"
     FAILED_SINCE = "it failed since"
-    ANOTHER_COMMAND = "it was seen of a command that is unlike this one"
+    UNLIKE = "it was seen of other code or of another command"
     NOT_SHARED = "fewer than two persons have shown it, or it leads elsewhere"
     SECRET = "it may have a secret"
     UNSAFE = "its words fail the danger gate"
@@ -150,11 +150,24 @@ def choose_words(cure: ChosenCure, trusted: Sequence[ObservedRepair]) -> FixWord
         is_sayable=row.seen["is_sayable"]
         and not (is_kind_only and row.cure == "rewrite"),
         is_sure=row.seen["is_sure"] or cure.sessions >= MIN_SESSIONS,
-        is_alike=not cure.signature.command
-        or _likeness(cure.signature, row) >= MIN_ALIKE,
+        is_alike=_is_alike(cure, row),
         is_shared=bool(trusted)
         or (_is_shared(shown) and cure.sessions >= MIN_SESSIONS),
     )
+
+
+def _is_alike(cure: ChosenCure, row: ObservedRepair) -> bool:
+    """Return whether a repair is of code or a command like the one that failed now.
+
+    A command about one test is about no other. Of code, two sessions may agree instead.
+    """
+    signature, is_near = cure.signature, _likeness(cure.signature, row) >= MIN_ALIKE
+    if not signature.source:
+        return True
+    if not signature.command:
+        return is_near or cure.sessions >= MIN_SESSIONS
+    is_same = commands.whole(signature.command) == row.seen["failed"]
+    return is_same or (is_near and not commands.is_of_one_moment(row.seen["worked"]))
 
 
 def find_silence(project: Project, cure: ChosenCure, words: FixWords) -> Silence | None:
@@ -163,7 +176,7 @@ def find_silence(project: Project, cure: ChosenCure, words: FixWords) -> Silence
         Silence.NO_WORDS: not words.is_sayable,
         Silence.UNCLEAR: cure.share < MIN_SHARE or not words.is_sure,
         Silence.FAILED_SINCE: cure.has_failed_since,
-        Silence.ANOTHER_COMMAND: not words.is_alike,
+        Silence.UNLIKE: not words.is_alike,
         Silence.NOT_SHARED: not words.is_shared,
     }
     found = next((reason for reason, holds in reasons.items() if holds), None)
