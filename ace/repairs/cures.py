@@ -11,6 +11,7 @@ from itertools import chain, islice
 
 from ace.repairs import (
     arguments,
+    command_changes,
     commands,
     edits,
     error_line,
@@ -18,7 +19,7 @@ from ace.repairs import (
     lint_issues,
     masks,
 )
-from ace.repairs.commands import Change
+from ace.repairs.command_changes import Change
 from ace.repairs.edits import Edit
 from ace.repairs.failed_call import FailedCall, FailureKind, FailureSignature
 from ace.task.task import Task, ToolCall
@@ -173,7 +174,7 @@ def _of_command(
         has_worked = step.failed is None
     if has_worked and commands.is_same(failed, step.call):
         return _after_another(failure, signature, error, until)
-    change = commands.compare(failed, step.call, error, signature.line)
+    change = command_changes.compare(failed, step.call, error, signature.line)
     if change is None or not (has_worked or step.states(signature)):
         return None
     is_edited = any(each.edits for each in until[:-1])
@@ -204,7 +205,7 @@ def _telling_line(failure: FailedCall, line: str, error: str, change: Change) ->
     words = (*change.gone, *change.added)
     is_around = failure.kind is FailureKind.COMPILE or change.environment
     lines = [line, *(error.splitlines() if is_around else [])]
-    naming = (x for x in lines if any(commands.names(x, word) for word in words))
+    naming = (x for x in lines if any(command_changes.names(x, word) for word in words))
     return next(naming, line)
 
 
