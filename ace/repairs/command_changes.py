@@ -161,7 +161,8 @@ def _sort(some: Sequence[str], words: Sequence[str]) -> tuple[list[str], list[st
     operands: list[str] = []
     for word in some:
         before = words[words.index(word) - 1]
-        is_value = before in some and before.startswith("-") and "=" not in before
+        is_flag = before.startswith("-") and before != "--" and "=" not in before
+        is_value = is_flag and before in some
         (flags if word.startswith("-") or is_value else operands).append(word)
     return flags, operands
 
@@ -200,8 +201,8 @@ def _answers(
         return False
     if new.is_reader and not _has_same_names(change):
         return False  # it looks elsewhere
-    is_asked = change.is_named or (_ASKS.search(error) and not new.is_reader)
-    if change.operands and not replaced and not is_asked:
+    is_asked = any(names(error, word) for word in change.operands)
+    if change.operands and not (replaced or is_asked or _ASKS.search(error)):
         return False
     if change.is_named or change.is_quoting:
         return True

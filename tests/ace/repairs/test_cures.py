@@ -77,6 +77,8 @@ class TestCommands:
             ("git push", "error: failed to push some refs", "git push --force"),
             ("mkdir build && cmake .", "error: the cache is of another folder", "rm -rf build && cmake ."),
             ("npm test", "Error: no network", "npm test || true"),
+            ("git show --no-stat", "fatal: unrecognized argument: --no-stat", "git show -- a.go"),
+            ("tool --fst", "error: unknown flag: --fst", "tool deploy"),
             ("go test ./a", "--- FAIL: TestA (0.00s)", "go test -v ./a"),
             ("pytest", "E   assert 1 == 2\n1 failed", "pytest -k other"),
         ],
