@@ -139,26 +139,23 @@ def _is_run(step: _Step) -> bool:
 def _by_command(
     failure: FailedCall, signature: FailureSignature, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
-    """Yield the command that worked, and what was tried in vain before it."""
+    """Yield what was tried in vain, and then the command that worked."""
     error = error_line.around(failure.call.result, signature.line)
     if not signature.line or signature.line in failure.call.command:
         return  # the command itself wrote it
-    tried: list[TaskRepair] = []
     for at, step in enumerate(later[:NEAR_WINDOW]):
         if not step.call.command or step.is_refused:
             continue
         repair = _of_command(failure, signature, error, later[: at + 1])
         if repair is None:
             continue
+        again = any(
+            each.call.command == step.call.command and each.states(signature)
+            for each in later[at + 1 :]
+        )
+        yield replace(repair, has_worked=repair.has_worked and not again)
         if repair.has_worked:
-            again = any(
-                each.call.command == step.call.command and each.states(signature)
-                for each in later[at + 1 :]
-            )
-            yield replace(repair, has_worked=not again)
-            break
-        tried.append(repair)
-    yield from tried
+            return
 
 
 def _of_command(

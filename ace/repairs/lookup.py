@@ -127,8 +127,7 @@ def _sign(project: Project, call: ToolCall, caller: Caller) -> list[FailureSigna
     failure = failed_call.read(call)
     if failure is None or failure.kind not in record.KINDS_WITH_LINES:
         return list(failure.signatures) if failure else []
-    digests = record.digest_lines(call.result)
-    banners = record.find_banners(project, digests, caller)
+    banners = record.find_banners(project, [call.result], caller)
     likeliest = failed_call.read(call, banners) or failure
     return list(dict.fromkeys([*likeliest.signatures, *failure.signatures]))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from itertools import chain, islice
 
 from django.db.models import Count, Q
 
@@ -27,48 +27,40 @@ MAX_TIMES = 1_000  # of one cure in one task
 KINDS_WITH_LINES = (FailureKind.SHELL, FailureKind.TOOL)
 
 
-@dataclass(frozen=True)
-class TaskLines:
-    """The digests of the lines of a task that may be banners.
-
-    `of_failures` maps the masked lines to their digests.
-    """
-
-    of_failures: Mapping[str, str]
-    of_successes: frozenset[str]
-
-
 def store(run: AceRun, task: Task, caller: Caller) -> list[TaskRepair]:
     """Store the repairs of a run and its banners, and return the repairs.
 
     A second call stores nothing twice.
     """
-    lines = _read_lines(task)
-    repairs = cures.find(task, find_banners(run.project, lines.of_failures, caller))
+    kinds = [(call, failed_call.classify(call)) for call in task.calls]
+    failed = [call.result for call, kind in kinds if kind in KINDS_WITH_LINES]
+    worked = [
+        call.result
+        for call, kind in kinds
+        if kind is None and commands.speaks_for_itself(call.command)
+    ]
+    repairs = cures.find(task, find_banners(run.project, failed, caller))
     rows = _rows(run, task, repairs, caller)
-    new_banners = _new_banners(run, lines.of_successes, caller)
+    new_banners = _new_banners(run, worked, caller)
     if rows or new_banners:
         _insert(rows, new_banners)
     return repairs
 
 
 def find_banners(
-    project: Project, digests: Mapping[str, str], caller: Caller
+    project: Project, results: Iterable[str], caller: Caller
 ) -> frozenset[str]:
     """Return those of the masked lines that stand in the successes of enough sessions.
 
     They are sessions of the caller, or of several persons or a key that may attest.
     """
-    if not digests:
-        return frozenset()
-    known = _find_known(project, digests.values(), caller)
-    return frozenset(line for line, digest in digests.items() if digest in known)
-
-
-def digest_lines(text: str) -> dict[str, str]:
-    """Return the masked lines of a result, with their digests."""
-    lines = map(masks.mask_error, error_line.clean_lines(text))
-    return {line: digest(line) for line in lines}
+    lines = {
+        line: digest(line)
+        for result in results
+        for line in map(masks.mask_error, error_line.clean_lines(result))
+    }
+    known = _find_known(project, lines.values(), caller) if lines else ()
+    return frozenset(line for line, name in lines.items() if name in known)
 
 
 def digest(text: str) -> str:
@@ -100,20 +92,6 @@ def _insert(rows: list[ObservedRepair], banners: list[BannerLine]) -> None:
     BannerLine.objects.bulk_create(banners, ignore_conflicts=True)
 
 
-def _read_lines(task: Task) -> TaskLines:
-    of_failures: dict[str, str] = {}
-    of_successes: dict[str, None] = {}
-    for call in task.calls:
-        kind = failed_call.classify(call)
-        if kind in KINDS_WITH_LINES:
-            of_failures |= digest_lines(call.result)
-        elif kind is None and commands.speaks_for_itself(call.command):
-            of_successes |= dict.fromkeys(error_line.find_banners(call.result))
-    return TaskLines(
-        of_failures, frozenset(map(digest, list(of_successes)[:MAX_BANNERS]))
-    )
-
-
 def _find_known(
     project: Project, digests: Iterable[str], caller: Caller
 ) -> frozenset[str]:
@@ -136,8 +114,10 @@ def _find_known(
 
 
 def _new_banners(
-    run: AceRun, digests: frozenset[str], caller: Caller
+    run: AceRun, results: Iterable[str], caller: Caller
 ) -> list[BannerLine]:
+    lines = chain.from_iterable(map(error_line.find_banners, results))
+    digests = set(islice(dict.fromkeys(map(digest, lines)), MAX_BANNERS))
     if not digests:
         return []
     known = _find_known(run.project, digests, caller)

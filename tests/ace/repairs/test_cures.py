@@ -148,7 +148,7 @@ class TestCommands:
             bash("go vet", "ok"),
         ]
 
-        (cured, tried, *_) = find(*tries)
+        (tried, cured, *_) = find(*tries)
 
         assert (cured.has_worked, tried.has_worked) == (True, False)
         assert tried.cure == "+-race"
