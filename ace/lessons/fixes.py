@@ -48,7 +48,7 @@ def _teach(task: Task, repair: TaskRepair) -> Iterator[Lesson]:
     first = None if repair.first_index is None else task.calls[repair.first_index]
     content = _write(repair, first)
     whole = f"{repair.failed} {repair.worked}"
-    if content and secrets.is_clean(whole) and not commands.is_local(whole):
+    if content and secrets.is_clean(whole) and not commands.is_private(whole):
         calls = [failed, fixed, *([first] if first else [])]
         quotes = (
             _quote_error(failed, repair.line or repair.signature.line),
@@ -105,7 +105,7 @@ def _clean(command: str) -> str:
 def _error(line: str) -> str:
     """Return what an error says, without who says it and where, in marks that it lacks."""
     text = _LEAD.sub("", line).strip() or line
-    words = list(takewhile(lambda word: not commands.is_local(word), text.split(" ")))
+    words = list(takewhile(lambda word: not commands.is_private(word), text.split(" ")))
     short = " ".join(words[:MAX_ERROR_WORDS])
     if len(words) > MAX_ERROR_WORDS and (clause := _CLAUSE.match(short)):
         short = clause[0]

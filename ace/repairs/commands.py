@@ -45,6 +45,7 @@ _FILTERS = re.compile(
     r"(?:\s*2>&1|\s*2>\s?/dev/null|\s*;\s*echo [^;|&\n]*|\s*\|\s*(?:head|tail|cat|less|more|wc|tee"
     r"|e?grep|rg|sort|uniq|column)\b[^|;&\n]*)+\s*$"
 )
+_SECRET = re.compile(r"(?:token|secret|passw\w{0,6}|credentials?|api_?key)[=: ]\S|\bbearer\b|\[secret:|REDACTED", re.IGNORECASE)  # fmt: skip
 _LOCAL = re.compile(r"(?:^|[=:'\"\s`(])(?:~|\$HOME|/home/|/Users/|/root\b|/tmp\b|/private/|/var/folders/|[A-Za-z]:[\\/])")  # fmt: skip
 
 # One test, one commit, one request, one row: nobody needs them again.
@@ -144,9 +145,9 @@ def discards(command: str) -> bool:
     return bool(_DISCARDS.search(command))
 
 
-def is_local(text: str) -> bool:
-    """Return whether a text names a folder of one person or of one moment."""
-    return bool(_LOCAL.search(text))
+def is_private(text: str) -> bool:
+    """Return whether a text names a folder of one person or of one moment, or a secret."""
+    return bool(_LOCAL.search(text) or _SECRET.search(text))
 
 
 def is_of_one_moment(text: str) -> bool:

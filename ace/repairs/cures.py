@@ -193,7 +193,7 @@ def _of_command(
         has_worked=has_worked,
         is_sayable=(signature.is_telling or change.is_named)
         and 0 < len(worked) <= MAX_SAID
-        and not commands.is_local(" ".join(change.added)),
+        and not commands.is_private(" ".join(change.added)),
     )
 
 
@@ -230,7 +230,7 @@ def _after_another(
                 first_index=step.call.index,
                 is_sayable=signature.is_telling
                 and len(worked) <= MAX_SAID
-                and not commands.is_local(first),
+                and not commands.is_private(first),
             )
     return None
 

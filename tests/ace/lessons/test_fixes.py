@@ -143,6 +143,7 @@ def test_a_value_of_one_task_is_not_taught(failed, worked):
         ("make check", "make: *** No rule to make target 'check'. Stop.", "make -C /home/ana/other check"),
         ("deploy run --fast app", "Error: unknown option --fast", "deploy run --dry app || true"),
         ("load --all", "load: error: missing option --url", "load --all --url postgres://u:hunter2secret@db.example/x"),
+        ("psql shop", "fe_sendauth: no password supplied", "PGPASSWORD=shop psql shop"),
         ("sed -i s/a/b/ x", "sed: command not found", "gsed -i s/a/b/ x"),
     ],
 )  # fmt: skip
