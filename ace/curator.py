@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ace.lessons import ended_work
 from ace.lessons.occasion import occasion_of
 from ace.models import AceRun, Reflection
 from ace.repairs import supply
@@ -14,7 +15,7 @@ from ace.task import foreign
 from ace.task.task import Task
 from common.caller import Caller
 from playbook.history.votes import Vote
-from playbook.lessons import learn
+from playbook.lessons import expiry, learn
 from playbook.lessons.lesson import Lesson, TaughtLesson
 from playbook.models import PlaybookChange, PlaybookDelta, PlaybookEntry
 
@@ -36,6 +37,13 @@ def curate(run: AceRun, caller: Caller) -> dict[str, Any]:
         list(map(uuid.UUID, reflection.supported)),
         occasion_of(run, reflection.outcome),
         caller,
+    )
+    expiry.doubt_ended(
+        run.project,
+        ended_work.find(run.task),
+        caller,
+        run_id=run.pk,
+        memory_id=run.memory_id,
     )
     return {
         "playbook_delta": {

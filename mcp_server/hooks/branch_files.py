@@ -33,8 +33,9 @@ class AnchorState:
 
 @dataclass(frozen=True)
 class BranchFiles:
-    """The hashes that an agent reported, and those that were attested of the project's files."""
+    """The hashes that an agent reported on its branch, and those attested of the project's files."""
 
+    branch: str = ""
     reported: Mapping[str, str | None] = field(default_factory=dict)
     known: Mapping[str, str] = field(default_factory=dict)
 
@@ -60,12 +61,12 @@ class BranchFiles:
 def read(project: Project, event: HookEvent, caller: Caller) -> BranchFiles:
     """Return the files of an event beside those of the project that the caller may see."""
     if not event.hashes:
-        return BranchFiles()
+        return BranchFiles(event.branch)
     rows = File.objects.visible_to(caller).filter(
         project=project, file_path__in=list(event.hashes)
     )
     known = dict(rows.values_list("file_path", "attested_hash"))
-    return BranchFiles(event.hashes, known)
+    return BranchFiles(event.branch, event.hashes, known)
 
 
 def of_rules(

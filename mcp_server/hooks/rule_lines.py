@@ -15,6 +15,7 @@ from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.hooks.pushes import digest
 from mcp_server.models import Push
 from playbook.entries import freshness
+from playbook.lessons import expiry
 from playbook.models import PlaybookEntry
 from playbook.reading import entry_list, own_lessons, relevance
 from playbook.reading.renderer import EntryRow, TaskFit, sort_entries
@@ -63,8 +64,8 @@ def load(
 ) -> list[GivenLine]:
     """Return the lines of these live rules, in their order.
 
-    A rule about a file that is gone on the agent's branch is left out, and one about a file
-    that has changed there is marked.
+    A rule about a file that is gone on the agent's branch, or about the work of another branch
+    that is not merged yet, is left out; one about a file that has changed there is marked.
     """
     rows = entry_list.find(project, entry_list.EntryFilters(), caller)
     entries = entry_list.with_details(rows, caller).in_bulk(ids) if ids else {}
@@ -72,7 +73,9 @@ def load(
     return [
         _write(entries[pk], state)
         for pk in ids
-        if pk in entries and not (state := states.get(pk, AnchorState())).gone
+        if pk in entries
+        and not (state := states.get(pk, AnchorState())).gone
+        and expiry.read(entries[pk].expires_when).holds_on(files.branch)
     ]
 
 

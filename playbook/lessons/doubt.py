@@ -1,7 +1,7 @@
 """Put rules in doubt that evidence speaks against, until a person decides about them.
 
-The evidence is harmful votes, a person's correction, a file that is gone, or a lesson that
-contradicts the rule. A waiting proposal to change or retire the rule is the doubt: agents are
+The evidence is harmful votes, a person's correction, a file that is gone, work that has ended,
+or a lesson that contradicts the rule. A waiting proposal to change or retire the rule is the doubt: agents are
 given the rule with the mark `contested` (decision 0011). Accepting changes the rule, rejecting
 confirms it. Only a key that may attest can put a rule in doubt.
 """
@@ -34,6 +34,7 @@ class DoubtKind(StrEnum):
     VOTES = "votes"
     CORRECTION = "correction"
     FILES = "files"
+    EXPIRED = "expired"
 
 
 def raise_doubts(

@@ -23,7 +23,7 @@ from jobs.models import Job
 from playbook.entries import matches, neighbours
 from playbook.entries.neighbours import Neighbour
 from playbook.history import votes
-from playbook.lessons import candidates, gates, intake, learn
+from playbook.lessons import candidates, expiry, gates, intake, learn
 from playbook.lessons import draft as drafts
 from playbook.lessons.draft import Operation, Producer
 from playbook.models import (
@@ -224,7 +224,7 @@ def run_cleanup(run: runner.JobRun) -> dict[str, int]:
     """Run `propose_cleanup` as a job; proposals that already exist are skipped."""
     assert run.job.project_id
     project = Project.objects.get(pk=run.job.project_id)
-    proposed = 0
+    proposed = len(expiry.doubt_ended(project, (), SYSTEM))
     for done, deltas in enumerate(propose_cleanup(project, SYSTEM), start=1):
         proposed += len(deltas)
         run.step(done)
