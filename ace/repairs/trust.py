@@ -132,14 +132,15 @@ def choose_words(cure: ChosenCure, trusted: Sequence[ObservedRepair]) -> FixWord
     """Return the words that may be given: those of a trusted repair, as they are.
 
     Otherwise two persons must have shown the same words, in two sessions. Of an edit only its
-    kind is given then, because code is long and of one place.
+    kind is given then, or where the code is unlike the code that failed now.
     """
     by_words: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
     for row in cure.repairs:
         by_words[str([row.seen["failed"], row.seen["worked"]])].append(row)
     rows = trusted or max(by_words.values(), key=_count_persons)
     row = max(rows, key=lambda each: _likeness(cure.signature, each))
-    is_kind_only = not trusted and row.kind == FailureKind.LINT
+    is_near = not cure.signature.source or _is_near(cure, row)
+    is_kind_only = row.kind == FailureKind.LINT and not (trusted and is_near)
     shown = cure.repairs if is_kind_only else rows
     return FixWords(
         kind=row.kind,
@@ -156,12 +157,16 @@ def choose_words(cure: ChosenCure, trusted: Sequence[ObservedRepair]) -> FixWord
     )
 
 
+def _is_near(cure: ChosenCure, row: ObservedRepair) -> bool:
+    return _likeness(cure.signature, row) >= MIN_ALIKE
+
+
 def _is_alike(cure: ChosenCure, row: ObservedRepair) -> bool:
     """Return whether a repair is of code or a command like the one that failed now.
 
     A command about one test is about no other. Of code, two sessions may agree instead.
     """
-    signature, is_near = cure.signature, _likeness(cure.signature, row) >= MIN_ALIKE
+    signature, is_near = cure.signature, _is_near(cure, row)
     if not signature.source:
         return True
     if not signature.command:
