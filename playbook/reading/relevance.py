@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +22,11 @@ from playbook.rule_text.applicability import Surroundings
 from projects.models import Project
 
 # The smallest cosine at which an entry with as many helpful as harmful votes is relevant.
-# An answer is relevant only to its own question. The value was measured with `benchmark
-# learning`, which asked its questions in six different orders: below 0.65 a playbook of
-# 50 tasks does harm, and from 0.70 on an older playbook is not used.
-ANSWER_GATE = 0.67
+# An answer is relevant only to its own question. The values were measured with `benchmark
+# learning`, which asked its questions in different orders: below 0.65 a playbook of 50 tasks
+# does harm. The nearest of many answers is more often right: each doubling of their number
+# takes GATE_STEP off the gate. Without it, answers to questions about new names were lost.
+ANSWER_GATE, FEW_ANSWERS, GATE_STEP, LEAST_GATE = 0.67, 50, 0.03, 0.5
 # The words of a rule differ from the words of its tasks. The value was measured with
 # `benchmark relevance`: three of four relevant rules reach this cosine, and only 2 of the
 # 367 other rules do.
@@ -111,10 +113,11 @@ def _measure_rows(
     )
     scale = active_model.scale_of(vector.model)
     columns = ("entry_id", "distance", "is_answer", "applies_to")
-    rows_found = found.values_list(*columns, "helpful", "harmful")
+    rows_found = list(found.values_list(*columns, "helpful", "harmful"))
+    of_answers = answer_gate(sum(is_answer for _, _, is_answer, *_ in rows_found))
     for pk, distance, is_answer, applies_to, *votes in rows_found:
         similarity = round(scale.similarity(1 - distance), 4)
-        base = ANSWER_GATE if is_answer else RULE_GATE
+        base = of_answers if is_answer else RULE_GATE
         least = required_cosine(base, *votes)
         yield pk, _judge(applies_to, similarity, around, least)
 
@@ -150,6 +153,12 @@ def judge_text(
 def is_answer(content: str) -> bool:
     """Whether a rule is the answer to one question."""
     return bool(_ENDS_IN_ANSWER.search(content))
+
+
+def answer_gate(count: int) -> float:
+    """Return the gate of answers in a playbook that has so many of them."""
+    doublings = math.log2(max(count, FEW_ANSWERS) / FEW_ANSWERS)
+    return max(ANSWER_GATE - GATE_STEP * doublings, LEAST_GATE)
 
 
 def required_cosine(base: float, helpful: int, harmful: int) -> float:

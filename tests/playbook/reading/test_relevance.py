@@ -140,3 +140,12 @@ class TestScope:
             measured(RULE)
 
         assert len(queries) == 1
+
+
+class TestAnswers:
+    def test_the_nearest_of_many_needs_less(self):
+        gates = [relevance.answer_gate(count) for count in (0, 50, 100, 700, 10**6)]
+
+        assert gates[:2] == [relevance.ANSWER_GATE] * 2
+        assert gates == sorted(gates, reverse=True)
+        assert gates[-1] == relevance.LEAST_GATE
