@@ -36,12 +36,14 @@ DecisionResult = tuple[str, PlaybookDelta]
 
 
 def _accept(delta: PlaybookDelta, caller: Caller, fields: FormInput) -> DecisionResult:
-    data = _validated_data(forms.AcceptDelta, fields, "note")
+    data = _validated_data(forms.AcceptDelta, fields, "note", "replaces")
+    label = data.get("replaces")
     decided = decide.accept(
         delta,
         caller,
         version=data.get("expected_version"),
         note=data["note"],
+        replaces=_entry_by_label(delta, label, caller) if label else None,
     )
     return f"Accepted: {_describe_proposal(decided)}.", decided
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from django.db.models import Q
+
 from common.caller import Caller, Role
 from common.text import lasting_words, same_text
 from common.text import plain_text as texts
@@ -218,25 +220,25 @@ def to_vote(draft: Draft, entry: PlaybookEntry) -> Draft:
     """Turn a lesson that a rule states already into a vote for the rule.
 
     It helps if more than an agent's word shows it; of calls and tests if these are believed.
-    Otherwise the rule was only met again, as in the session that taught it.
+    Otherwise the rule was only met again, as in a session that has taught or confirmed it.
     """
     delta = draft.delta
     said = [Quote(**quote) for quote in delta.evidence]
     is_of_person = any(quote.speaker == Speaker.PERSON for quote in said)
     helps = is_of_person or (draft.is_believed and is_shown(said))
-    helps = helps and not (draft.warning or _taught(entry, delta))
+    helps = helps and not (draft.warning or _is_known(entry, delta))
     delta.operation, delta.entry, delta.expected_version = Operation.VOTE, entry, None
     delta.payload["vote"] = "helpful" if helps else "neutral"
     delta.reason = f"{entry.label} teaches this already. {delta.reason}"[:1000]
     return draft
 
 
-def _taught(entry: PlaybookEntry, delta: PlaybookDelta) -> bool:
-    """Whether the rule comes of the same task or session."""
-    rows = PlaybookDelta.objects.filter(entry=entry).exclude(operation=Operation.VOTE)
-    of_run = delta.run_id and rows.filter(run_id=delta.run_id).exists()
-    of_session = delta.session and rows.filter(session=delta.session).exists()
-    return bool(of_run or of_session)
+def _is_known(entry: PlaybookEntry, delta: PlaybookDelta) -> bool:
+    """Whether the rule, or a vote for it, comes of the same task or session."""
+    same = Q(run_id=delta.run_id) if delta.run_id else Q(pk__in=[])
+    if delta.session:
+        same |= Q(session=delta.session)
+    return PlaybookDelta.objects.filter(same, entry=entry).exists()
 
 
 def _contradict(draft: Draft, entry: PlaybookEntry, caller: Caller) -> Draft:

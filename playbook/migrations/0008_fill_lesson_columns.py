@@ -34,8 +34,9 @@ def fill_deltas(apps: Any, schema_editor: Any) -> None:
     rows = apps.get_model("playbook", "PlaybookDelta").objects
     for delta in rows.iterator(chunk_size=BATCH):
         payload = delta.payload
-        delta.kind = kind_of(payload)
-        delta.tags, delta.applies_to = payload.get("tags"), payload.get("applies_to")
+        delta.kind = delta.kind or kind_of(payload)
+        delta.tags = payload.get("tags", delta.tags)
+        delta.applies_to = payload.get("applies_to", delta.applies_to)
         delta.payload = {n: v for n, v in payload.items() if n not in GONE}
         if delta.similarity_hash:
             proposed = delta.suggested.get("content") or delta.content

@@ -33,6 +33,7 @@ ENTRY_COLUMNS = (
     "action",
     "tags",
     "applies_to",
+    "expires_when",
     "priority",
     "status",
     "helpful",

@@ -348,6 +348,20 @@ class TestDecisions:
         assert (delta.status, delta.producer) == ("edited", "human")
         assert (delta.entry.content, delta.entry.category) == (OTHER, "patterns")
 
+    def test_a_lesson_takes_the_place_of_the_rule_that_it_is_near(
+        self, waiting_deltas, curator, write
+    ):
+        old, delta = write(RULE), waiting_deltas(RULE.replace("When", "Never when"))
+        page = page_of(curator)
+        assert f"Accept in place of {old.label}" in page
+
+        answer = curator.post(decision_url(delta, "accept"), {"replaces": old.label})
+
+        old.refresh_from_db()
+        delta.refresh_from_db()
+        assert answer.status_code in (200, 302)
+        assert (old.status, old.superseded_by_id) == ("superseded", delta.entry_id)
+
     def test_a_condition_that_a_person_empties_is_removed(
         self, waiting_deltas, curator
     ):

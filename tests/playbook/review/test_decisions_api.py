@@ -226,6 +226,35 @@ class TestRenewing:
         assert "restore it first, or reject" in stale.review_note
 
 
+class TestReplacing:
+    def test_an_addition_takes_the_place_of_a_live_rule(
+        self, alice_api, write, waiting
+    ):
+        old, delta = write("Run `make lint` before you push."), waiting()
+        url = f"{URL}/{delta.pk}/accept"
+
+        assert alice_api.post(url, {"replaces": "none-00001"}).status_code == 404
+        answer = alice_api.post(url, {"replaces": old.label})
+
+        old.refresh_from_db()
+        assert (answer.status_code, answer.json()["delta"]["status"]) == (
+            200,
+            "accepted",
+        )
+        assert (old.status, str(old.superseded_by_id)) == (
+            "superseded",
+            answer.json()["entry"]["id"],
+        )
+
+    def test_a_change_of_a_rule_replaces_no_other(self, alice_api, write, waiting):
+        entry, other = write(RULE, author_kind="rule"), write("Run `make lint` first.")
+        delta = waiting(operation="update", entry=entry)
+
+        answer = alice_api.post(f"{URL}/{delta.pk}/accept", {"replaces": other.label})
+
+        assert answer.status_code == 400
+
+
 class TestStale:
     @pytest.mark.parametrize("headers", [{}, {"HTTP_IDEMPOTENCY_KEY": "k-1"}])
     @pytest.mark.parametrize("action", ["accept", "edit"])
