@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from django.db.models import Q
 
@@ -11,6 +12,7 @@ from common.caller import Caller, Role
 from common.text import lasting_words, same_text
 from common.text import plain_text as texts
 from playbook.entries.matches import ANSWER
+from playbook.entries.text_limits import MAX_TAG
 from playbook.lessons import draft as drafts
 from playbook.lessons import quotes
 from playbook.lessons.draft import Basis, Draft, Operation
@@ -84,11 +86,11 @@ def _read_one(
     delta = drafts.change(
         Operation.UPDATE if entry else Operation.ADD,
         entry=entry,
-        values={"content": lesson.content} | _answer_columns(lesson),
+        values={"content": lesson.content},
         expected_version=each.version if entry else None,
         category="" if entry else _category(project, lesson),
         kind=lesson.kind,
-        tags=list(lesson.tags) if lesson.tags or not entry else None,
+        tags=_tags(lesson) if lesson.tags or not entry else None,
         applies_to=list(applicability.keep_valid(lesson.applies_to)) or None,
         confidence=lesson.confidence,
         expires_when=lesson.expires_when[:200],
@@ -101,7 +103,7 @@ def _read_one(
         agent_id=occasion.agent_id,
         run_id=occasion.run_id,
         memory_id=occasion.memory_id,
-        payload={"feedback_source": occasion.feedback_source},
+        payload=_payload(lesson, occasion),
         idempotency_key=_key(each, occasion),
     )
     draft = Draft(
@@ -119,13 +121,20 @@ def _read_one(
     return draft
 
 
-def _answer_columns(lesson: Lesson) -> dict[str, str]:
-    """Return the question and the answer of a lesson that answers one question."""
+def _tags(lesson: Lesson) -> list[str]:
+    return list(dict.fromkeys(tag[:MAX_TAG] for tag in lesson.tags))
+
+
+def _payload(lesson: Lesson, occasion: Occasion) -> dict[str, Any]:
+    """Return who judged the task, and the columns that the lesson implies."""
+    payload: dict[str, Any] = {"feedback_source": occasion.feedback_source}
+    if lesson.priority:
+        payload["priority"] = lesson.priority
     answer = ANSWER.match(lesson.content) if lesson.kind == Kind.ANSWER else None
-    if answer is None:
-        return {}
-    question = answer[1].strip().rstrip(",").removeprefix("When asked ")
-    return {"condition": question, "action": f"answer {answer[2]}"}
+    if answer:
+        question = answer[1].strip().rstrip(",").removeprefix("When asked ")
+        payload |= {"condition": question, "action": f"answer {answer[2]}"}
+    return payload
 
 
 def _find_entry(project: Project, label: str) -> PlaybookEntry | None:
