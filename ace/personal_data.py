@@ -6,12 +6,14 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from ace import run as runs
 from ace.models import (
     AceRun,
     BannerLine,
+    ModelReflection,
     ObservedRepair,
     Reflection,
     TaskCommand,
@@ -81,6 +83,20 @@ def _rows_of_other_runs(model: Any, column: str, run: str = "pk") -> RowQuery:
     return rows
 
 
+def _reflections(erasure: ErasureScope) -> Any:
+    """Select the reflections that read what is erased, or taught it."""
+    rows = ModelReflection.objects.filter(project_id=erasure.project_id)
+    read = Q(session__in=erasure.ids_of("session")) | Q(
+        session__messages__in=erasure.ids_of("message")
+    )
+    read |= Q(run__in=erasure.ids_of("run"))
+    ids = [*erasure.ids_of("entry"), *erasure.ids_of("delta")]
+    taught = rows_referencing(rows, ids, "results") if ids else rows.none()
+    chosen = [*rows.filter(read).values_list("pk", flat=True)]
+    chosen += taught.values_list("pk", flat=True)
+    return rows.filter(pk__in=chosen)
+
+
 @register
 class RunErasure(ErasureHandler):
     erasable = (
@@ -100,6 +116,9 @@ class RunErasure(ErasureHandler):
         ),
         ErasableColumns(
             AceRun, _rows_of_other_runs(AceRun, "result"), {"result": OF_PLAYBOOK}
+        ),
+        ErasableColumns(
+            ModelReflection, _reflections, deleted=("answer", "results")
         ),
         ErasableColumns(
             ObservedRepair,
@@ -129,6 +148,14 @@ class RunErasure(ErasureHandler):
         },
         BannerLine: {
             "person": "a digest of the name of the key or account that reported",
+        },
+        ModelReflection: {
+            "state": NAME_OF_CODE,
+            "lease_holder": "the id of a key or an account",
+            "model": "names a model, or the agent that asked one",
+            "person": "a digest of the name of the key or account that reported",
+            "actor": "names the key or account that reported",
+            "agent_id": "names an agent",
         },
         ObservedRepair: {
             "kind": NAME_OF_CODE,

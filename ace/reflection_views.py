@@ -47,7 +47,7 @@ class ReflectionAnswerIn(serializers.Serializer[Any]):
     )
 
 
-class ReflectionOut(serializers.ModelSerializer[ModelReflection]):
+class ModelReflectionOut(serializers.ModelSerializer[ModelReflection]):
     session = serializers.SerializerMethodField()
     run_id = serializers.UUIDField(allow_null=True)
 
@@ -86,19 +86,21 @@ class NextReflectionView(ProjectView):
 
 
 class ReflectionView(ProjectView):
-    @extend_schema(operation_id="reflections_read", responses=ReflectionOut)
+    @extend_schema(operation_id="reflections_read", responses=ModelReflectionOut)
     def get(self, request: Request, reflection_id: uuid.UUID) -> Response:
         """A reflection: whether it waits, and what its answer taught."""
-        return Response(ReflectionOut(self._find(reflection_id, Role.VIEWER)).data)
+        return Response(ModelReflectionOut(self._find(reflection_id, Role.VIEWER)).data)
 
     @extend_schema(
         operation_id="reflections_answer",
         request=ReflectionAnswerIn,
-        responses=ReflectionOut,
+        responses=ModelReflectionOut,
     )
     def put(self, request: Request, reflection_id: uuid.UUID) -> Response:
         """Answer a leased reflection; the same answer again changes nothing."""
         row = self._find(reflection_id, Role.WRITER)
+        if row.person not in self.caller.own_names:
+            raise errors.NotFound  # it is for the agents of its own person
         data = self.body(ReflectionAnswerIn)
         answered = reflections.answer(
             row,
@@ -107,11 +109,10 @@ class ReflectionView(ProjectView):
             model=data["model"],
             holder=reflections.holder_of(self.caller),
         )
-        return Response(ReflectionOut(answered).data)
+        return Response(ModelReflectionOut(answered).data)
 
     def _find(self, reflection_id: uuid.UUID, role: Role) -> ModelReflection:
         rows = ModelReflection.objects.visible_to(self.caller)
-        rows = rows.filter(person__in=self.caller.own_names)
         row = rows.select_related("project", "session", "run").filter(pk=reflection_id)
         found: ModelReflection | None = row.first()
         if found is None:

@@ -131,6 +131,7 @@ PURGE = f"{V1}/purges/<uuid:purge_id>"
 ENTRY = f"{V1}/playbook/entries/<uuid:entry_id>"
 DELTA = f"{V1}/playbook/deltas/<uuid:delta_id>"
 RUN = f"{V1}/ace/runs/<uuid:run_id>"
+REFLECTION = f"{V1}/reflections/<uuid:reflection_id>"
 SESSION = f"{V1}/sessions/<session_key:key>"
 SUMMARY = f"{V1}/summaries/<str:summary_id>"
 AGENT_MEMORY = f"{V1}/agent-memory"
@@ -432,6 +433,15 @@ TABLE = [
     Route("GET", f"{V1}/ace/runs", query=about()),
     Route("GET", RUN, ("run",)),
     Route("POST", f"{RUN}/resume", ("stuck",), lowest=WRITER),
+    Route("GET", f"{V1}/reflections/next", query=about(), lowest=WRITER),
+    Route("GET", REFLECTION, ("reflection",)),
+    Route(
+        "PUT",
+        REFLECTION,
+        ("reflection",),
+        body={"part": 1, "answer": {"reasoning": "", "errors": [], "lessons": []}},
+        lowest=WRITER,
+    ),
     Route(
         "POST",
         f"{V1}/context/task",

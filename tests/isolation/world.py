@@ -10,7 +10,7 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from ace.models import AceRun, TaskFile
+from ace.models import AceRun, ModelReflection, TaskFile
 from agents.models import AgentRun, AgentTool
 from common.caller import Role
 from jobs import runner
@@ -315,6 +315,7 @@ def shared_part(api, project, mark):
         "applied": entry["delta"]["id"],
         "run": run,
         "stuck": stuck.pk,
+        "reflection": ModelReflection.objects.get(run=run).pk,
         "member": mark,
         "key": posted(api, "keys", issued)["id"],
         "purge": Purge.objects.create(

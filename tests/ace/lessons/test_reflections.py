@@ -205,8 +205,10 @@ class TestThePersonsOwnAgent:
             assert self.next(other, project).status_code == 204
         assert self.next(charlie_api, project).status_code == 404
         row = ModelReflection.objects.get()
+        url, body = f"/api/v1/reflections/{row.pk}", {"part": 1, "answer": answer()}
         for other in (carol_api, alice_api, charlie_api):
-            assert other.get(f"/api/v1/reflections/{row.pk}").status_code == 404
+            assert other.put(url, body, format="json").status_code == 404
+        assert charlie_api.get(url).status_code == 404
 
     def test_an_answer_of_another_shape_is_refused_and_may_be_sent_again(
         self, unread, bob_api, project
