@@ -117,9 +117,7 @@ class RunErasure(ErasureHandler):
         ErasableColumns(
             AceRun, _rows_of_other_runs(AceRun, "result"), {"result": OF_PLAYBOOK}
         ),
-        ErasableColumns(
-            ModelReflection, _reflections, deleted=("answer", "results")
-        ),
+        ErasableColumns(ModelReflection, _reflections, deleted=("answer", "results")),
         ErasableColumns(
             ObservedRepair,
             rows_of(ObservedRepair, "run", "run"),

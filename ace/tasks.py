@@ -14,7 +14,8 @@ __all__ = ["ask_again", "reflection_job", "run", "run_removal"]
 
 @shared_task
 def ask_again() -> None:
-    """Let workers ask the language model what it could not answer before."""
+    """Let workers ask the language model what it could not answer before; forget what is old."""
     for project in Project.objects.live():
+        reflections.prune(project)
         reflections.enqueue_waiting(project)
     Heartbeat.beat("reflections")

@@ -38,29 +38,24 @@ def reflect(job: runner.JobRun) -> dict[str, Any]:
         require_rights(caller_of(row), Role.WRITER, row.project_id)
     except SenderRightsLost as lost:
         raise job_errors.Permanent(str(lost)) from lost
-    if not reflections.lease(row, reflections.WORKER):
+    holder = f"job:{job.job.pk}"
+    if not reflections.lease(row, holder):
         raise job_errors.Busy("Somebody else reads this record.")
     try:
-        return _read(job, row)
+        return _read(job, row, holder)
     except InferenceError as error:
         reflections.release(row)
         raise job_errors.Later(error.detail) from error
 
 
-def _read(job: runner.JobRun, row: ModelReflection) -> dict[str, Any]:
+def _read(job: runner.JobRun, row: ModelReflection, holder: str) -> dict[str, Any]:
     while question := reflections.question_for(row):
         job.step(row.parts_done, question.part.of)
         if row.answer is not None:  # stored by an attempt that was killed
             reflections.take_in(row, question)
             continue
         value, model = _ask(row, question)
-        reflections.answer(
-            row,
-            question.part.number,
-            value,
-            model=model,
-            holder=reflections.WORKER,
-        )
+        reflections.answer(row, question.part.number, value, model=model, holder=holder)
         job.yield_turn()
     reflections.close(row)
     return {"parts": row.parts_done}

@@ -40,7 +40,8 @@ from projects.models import Project
 
 KIND = "reflection"
 LEASE = timedelta(minutes=10)
-WORKER = "worker"
+# A record that nobody has read for so long stays unread.
+RETENTION = timedelta(days=90)
 # Prompts of a person after which a session that goes on is read.
 PROMPTS_OF_PART = 20
 MAX_REASONING = 4_000  # characters
@@ -77,7 +78,9 @@ def ask_for_session(
 
     `sender` is the row that says who sent the session: a transcript, or a run.
     """
-    Session.objects.select_for_update(no_key=True).filter(pk=session.pk).first()
+    locked = Session.objects.select_for_update(no_key=True).filter(pk=session.pk)
+    if locked.first() is None:
+        return None  # purged meanwhile
     known = _last_seq(session)
     if not _is_due(_messages(session, known + 1, last_seq), is_over=is_over):
         return None
@@ -142,6 +145,13 @@ def enqueue_waiting(project: Project) -> int:
     for row in waiting:
         _enqueue(row)
     return len(waiting)
+
+
+def prune(project: Project) -> int:
+    """Delete the waiting reflections that are too old; return their number."""
+    old = timezone.now() - RETENTION
+    rows = ModelReflection.objects.unleased().filter(project=project)
+    return rows.filter(created_at__lt=old).delete()[0]
 
 
 def lease_next(project: Project, caller: Caller) -> ModelReflection | None:

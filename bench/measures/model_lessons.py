@@ -40,6 +40,7 @@ from projects.models import Project
 HELP = "The rules that a language model draws from recorded sessions, once a session."
 SESSIONS = 40
 LOOK_SECONDS = 1.0
+HOLDER = "benchmark"
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -84,12 +85,10 @@ def _store(project: Project, path: Path, caller: Caller) -> None:
 
 def _reflect(row: ModelReflection, folder: Path | None) -> None:
     while question := questions.build(row):
-        if not reflections.lease(row, reflections.WORKER):
+        if not reflections.lease(row, HOLDER):
             raise CommandError(f"The reflection {row.pk} cannot be leased.")
         value, model = _wait_for(question, folder) if folder else _ask(row, question)
-        reflections.answer(
-            row, question.part.number, value, model=model, holder=reflections.WORKER
-        )
+        reflections.answer(row, question.part.number, value, model=model, holder=HOLDER)
 
 
 def _wait_for(question: Question, folder: Path) -> tuple[dict[str, Any], str]:
