@@ -47,7 +47,7 @@ def compare(failed: ToolCall, worked: ToolCall) -> ArgumentRepair | None:
     error = failed.result[:MAX_ERROR]
     had, has = set(map(key, before)), set(map(key, after))
     return _renamed(gone, new, error, had, has) or _revalued(
-        changed, before, after, failed
+        changed, before, after, error
     )
 
 
@@ -73,10 +73,9 @@ def _renamed(
 
 
 def _revalued(
-    changed: list[str], before: Mapping[str, Any], after: Mapping[str, Any], failed: ToolCall
-) -> ArgumentRepair | None:  # fmt: skip
+    changed: list[str], before: Mapping[str, Any], after: Mapping[str, Any], error: str
+) -> ArgumentRepair | None:
     """Return an argument whose value the error offers, or that has another type or a mark."""
-    error = failed.result[:MAX_ERROR]
     for path in sorted(changed):
         old, new = before[path], after[path]
         if kind := _refused_kind(str(old), str(new), error):
@@ -86,7 +85,7 @@ def _revalued(
         is_value = isinstance(new, str) or _LIMIT.search(error)
         offered = is_value and stands_in(str(new), error.replace(str(old), ""))
         is_typed = str(old) == str(new) and type(old) is not type(new)
-        if (offered and failed.is_of_domain) or is_typed:
+        if offered or is_typed:
             name = key(path)
             return ArgumentRepair(
                 f"`{name}`: {_write(old)}", f"`{name}`: {_write(new)}"
