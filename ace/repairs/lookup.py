@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
@@ -96,22 +95,20 @@ def suggest(
         machine__in=["", record.machine_of(call.cwd, caller)],
     )
     rows = rows.exclude(session=but_session) if but_session else rows
+    found = list(_newest(rows)) if signatures else []
     by_signature: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
-    if signatures:
-        for row in _newest(rows):
-            by_signature[row.signature].append(row)
-    if not by_signature:
-        return []
-    keys = own_keys(caller)
-    found = [
-        fix
+    for row in found:
+        by_signature[row.signature].append(row)
+    own = own_repairs(found, caller)
+    lessons = trust.read_lessons(project, found, caller)
+    fixes = [
+        of_cure(project, cure, own, lessons.of(cure.uses))
         for signature in signatures
-        if (known := by_signature.get(signature.digest))
-        and (fix := _of_signature(project, signature, known, caller, keys))
+        if (cure := _choose_cure(signature, by_signature[signature.digest], own))
     ]
-    if signatures[0].issue:  # the issues of a report are equally likely
-        found.sort(key=lambda fix: fix.cure.certainty, reverse=True)
-    return found
+    if fixes and signatures[0].issue:  # the issues of a report are equally likely
+        fixes.sort(key=lambda fix: fix.cure.certainty, reverse=True)
+    return fixes
 
 
 def _newest(rows: QuerySet[ObservedRepair]) -> QuerySet[ObservedRepair]:
@@ -132,49 +129,40 @@ def _sign(project: Project, call: ToolCall, caller: Caller) -> list[FailureSigna
     return list(dict.fromkeys([*likeliest.signatures, *failure.signatures]))
 
 
-def own_keys(caller: Caller) -> frozenset[uuid.UUID]:
-    """Return the ids of the caller's key and of those that it replaced."""
-    if caller.key_id is None:
-        return frozenset()
-    line: QuerySet[ApiKey] = ApiKey.objects.of_same_line(caller.key_id)
-    return frozenset({caller.key_id, *line.values_list("pk", flat=True)})
-
-
 def own_repairs(
-    rows: Iterable[ObservedRepair], caller: Caller, keys: frozenset[uuid.UUID]
-) -> list[ObservedRepair]:
-    """Return the repairs that the caller's own sessions showed."""
+    rows: Sequence[ObservedRepair], caller: Caller
+) -> frozenset[ObservedRepair]:
+    """Return the repairs that the caller's own sessions showed, also by a replaced key."""
+    keys = {caller.key_id} - {None}
+    if caller.key_id and rows:
+        line: QuerySet[ApiKey] = ApiKey.objects.of_same_line(caller.key_id)
+        keys |= set(line.values_list("pk", flat=True))
     names = caller.own_names
-    return [row for row in rows if row.person in names or row.run.key_id in keys]
+    return frozenset(
+        row for row in rows if row.person in names or row.run.key_id in keys
+    )
 
 
-def _of_signature(
-    project: Project,
+def _choose_cure(
     signature: FailureSignature,
     rows: Sequence[ObservedRepair],
-    caller: Caller,
-    keys: frozenset[uuid.UUID],
-) -> KnownFix | None:
-    """Return the fix of the person's own repairs if one is clear, or else that of all."""
-    own = own_repairs(rows, caller, keys)
-    cure = trust.choose(signature, own)
-    if cure is None or cure.share < trust.MIN_SHARE:
-        cure = trust.choose(signature, rows)
-    if cure is None:
-        return None
-    lessons = trust.read_lessons(project, cure.uses, caller)
-    return of_cure(project, cure, own, lessons)
+    own: Set[ObservedRepair],
+) -> ChosenCure | None:
+    """Return the cure of the person's own repairs if one is clear, or else that of all."""
+    cure = trust.choose(signature, [row for row in rows if row in own])
+    is_clear = cure and cure.share >= trust.MIN_SHARE
+    return cure if is_clear else trust.choose(signature, rows)
 
 
 def of_cure(
     project: Project,
     cure: ChosenCure,
-    own: Sequence[ObservedRepair],
+    own: Set[ObservedRepair],
     lessons: CureLessons,
 ) -> KnownFix:
     """Return the fix of a cure: own words, those of an accepted rule, or what two showed."""
     mine = [row for row in cure.repairs if row in own]
-    trusted = mine or [row for row in cure.repairs if row in lessons.trusted]
+    trusted = mine or lessons.trusted
     words = trust.choose_words(cure, trusted)
     silence = trust.find_silence(project, cure, words)
     if silence is None and lessons.are_against:

@@ -252,7 +252,8 @@ class CureLessons:
 
     @property
     def trusted(self) -> list[ObservedRepair]:
-        return [one.repair for one in self.lessons if one.entry and one.is_trusted]
+        worked = (one for one in self.lessons if one.repair.has_worked)
+        return [one.repair for one in worked if one.entry and one.is_trusted]
 
     @property
     def text_hashes(self) -> frozenset[str]:

@@ -30,13 +30,12 @@ def find(
     groups = list(islice(_groups(rows), MAX_READ))
     known = [row for _, repairs in groups for row in repairs]
     lessons = trust.read_lessons(project, known, caller)
-    keys = lookup.own_keys(caller)
+    own = lookup.own_repairs(known, caller)
     lines: list[CardLine] = []
     for name, repairs in groups:
         cure = trust.choose(FailureSignature(name, ""), repairs)
         if cure is None or len(lines) == MAX_LINES:
             continue
-        own = lookup.own_repairs(repairs, caller, keys)
         of_cure = lessons.of(cure.uses)
         fix = lookup.of_cure(project, cure, own, of_cure)
         if said := _say(fix, repairs):
