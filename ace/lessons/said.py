@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 
-from ace.lessons import phrases
 from ace.task import tool_calls
 from ace.task.task import Task
-from common.text import languages, literals, sentences
+from common.text import languages, literals, phrases, sentences
+from common.text.lasting import WORD, says_it_lasts
 from playbook.lessons.lesson import Kind, Lesson, Quote
 
 LASTS, SAID = 0.8, 0.4  # the confidence
@@ -19,7 +19,6 @@ MAX_SENTENCE = 600  # characters
 MAX_FEEDBACK = 4_000  # characters of a lesson
 # In characters. A longer text is a document; its first paragraph introduces it.
 MAX_TALK = 3_000
-MIN_WORDS = 3  # of a sentence that lasts
 
 # What is pasted, in spaces of the same length: code, quotations, lines of a difference.
 _PASTED = re.compile(
@@ -29,16 +28,9 @@ _PASTED = re.compile(
 )
 # A refused call with the words of a person, as coding agents record it.
 _USER_SAID = re.compile(r"\bthe user said:\s{0,4}(?P<words>\S[^\0]{0,3000})")
-_WORD = re.compile(r"\w[\w'\u2019]{0,40}|[^\w\s.,;:!?()\"'-]")
-_TABLE = phrases.read("lasting")
-_LEAD = rf"(?:(?:{phrases.compile_any(_TABLE['lead']).pattern})[,:]?\s{{1,3}}){{0,4}}"
-# At the beginning of the sentence, or of a clause: "If it fails, always ask."
-_OPENS = re.compile(
-    rf"(?:^\W{{0,3}}|[,:;\u2013\u2014-]\s{{1,3}}){_LEAD}(?:{phrases.compile_any(_TABLE['opens']).pattern})",
-    re.IGNORECASE,
+_THANKS = frozenset(
+    phrases.read(Path(__file__).parent / "words/acknowledgements.txt")[""]
 )
-_EXCEPT = phrases.compile_any(_TABLE["not"])
-_THANKS = frozenset(phrases.read("acknowledgements")[""])
 
 
 def find(task: Task, own_phrases: Collection[str] = ()) -> list[Lesson]:
@@ -86,25 +78,9 @@ def _spans(text: str, own: tuple[str, ...]) -> Iterator[tuple[int, int, int, int
     plain = _PASTED.sub(lambda match: " " * len(match[0]), text)
     spans = list(sentences.split(text))
     for at, (start, end) in enumerate(spans):
-        if end - start <= MAX_SENTENCE and _lasts(plain[start:end], own):
+        if end - start <= MAX_SENTENCE and says_it_lasts(plain[start:end], own):
             neighbours = spans[max(at - 1, 0) : at + 2]
             yield start, end, neighbours[0][0], neighbours[-1][1]
-
-
-def _lasts(sentence: str, own: tuple[str, ...]) -> bool:
-    """Return whether a sentence says by itself that it holds after its task."""
-    text = sentence.strip()
-    count = len(_WORD.findall(text)) + len(phrases.UNSPACED.findall(text))
-    if text.endswith(("?", "\uff1f", "\u061f")) or count < MIN_WORDS:
-        return False
-    if _EXCEPT.match(text):
-        return False
-    return bool(_OPENS.search(text) or _anywhere(own).search(text))
-
-
-@lru_cache(maxsize=64)
-def _anywhere(own: tuple[str, ...]) -> re.Pattern[str]:
-    return phrases.compile_any([*_TABLE["anywhere"], *own])
 
 
 def _feedback(feedback: str, own_phrases: Collection[str]) -> Lesson | None:
@@ -125,7 +101,7 @@ def _feedback(feedback: str, own_phrases: Collection[str]) -> Lesson | None:
 
 
 def _is_acknowledgement(sentence: str) -> bool:
-    words = [word.casefold() for word in _WORD.findall(sentence)]
+    words = [word.casefold() for word in WORD.findall(sentence)]
     return all(word.replace("\u2019", "'") in _THANKS for word in words)
 
 

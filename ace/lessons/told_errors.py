@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from ace import errors
-from ace.lessons import phrases
 from ace.task.task import Task, ToolCall
 from ace.task.task_outcome import TaskOutcome
-from common.text import sentences, word_hashes
+from common.text import phrases, sentences, word_hashes
 from playbook.lessons.lesson import Quote
 
 MAX_ERRORS = 20  # of one task
@@ -22,7 +22,7 @@ MAX_SENTENCE = 600  # characters
 MAX_TEXT = 20_000  # characters of a feedback or result that are read
 REPORTED = "reported"  # the type of an error of no known form
 
-_TABLE = phrases.read("reports")
+_TABLE = phrases.read(Path(__file__).parent / "words/reports.txt")
 _ERROR, _CAUSE, _ADVICE = (
     phrases.compile_any(_TABLE[role]) for role in ("error", "cause", "advice")
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from common.text import same_text
+from common.text import same_text, sentences
 from playbook.lessons.lesson import Quote, SourceText
-from playbook.rule_text import text_patterns
 
 MIN_QUOTE = 8  # characters; fewer stand in any text, but may be a whole one
 SURROUNDING_CHARS = 300  # before and after a quote, which may have dictated it
@@ -66,18 +65,14 @@ def surroundings(
 
 
 def repeat_sentences(content: str, text: str) -> bool:
-    """Whether a lesson is nothing but whole sentences of a text, one after another.
+    """Whether a lesson is nothing but whole sentences of a text.
 
     A part of a sentence may say its opposite: "never push" has the words "push".
     """
-    wanted = same_text.join_words(content).split()
-    parts = [same_text.join_words(s).split() for s in text_patterns.sentences(text)]
-    for first in range(len(parts)):
-        said: list[str] = []
-        for part in parts[first:]:
-            said += part
-            if len(said) >= len(wanted):
-                break
-        if wanted and said == wanted:
-            return True
-    return False
+    said = set(_sentences(text))
+    return all(sentence in said for sentence in _sentences(content))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for start, end in sentences.split(text):
+        yield same_text.join_words(text[start:end])

@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import Q
 
 from common.caller import Caller, Role
-from common.text import lasting_words, same_text
 from common.text import plain_text as texts
+from common.text import same_text, sentences
+from common.text.lasting import says_it_lasts
 from playbook.entries.matches import ANSWER
 from playbook.entries.text_limits import MAX_TAG
 from playbook.lessons import draft as drafts
@@ -192,24 +193,26 @@ def find_basis(
     if of_environment and is_derived and is_believed(project, occasion, caller):
         return Basis.TEST
     if Speaker.PERSON in speakers:
-        lasts = lasting_words.says_it_lasts(lesson.content)
         is_curator = caller.may(Role.CURATOR, project.pk)
-        is_feedback = any(q.field == "feedback" for q in said)
-        is_heard = is_curator and occasion.feedback_source == "human" and is_feedback
-        if is_heard and lasts and _repeats(lesson, said, occasion):
-            return Basis.LASTING
+        if is_curator and occasion.feedback_source == "human":
+            lasts = _lasts(project, lesson, said, occasion)
+            return Basis.LASTING if lasts else Basis.PERSON
         return Basis.PERSON
     if lesson.kind == Kind.FIX and has_changed_outcome(said):
         return Basis.CURE
     return Basis.WORD
 
 
-def _repeats(lesson: Lesson, said: Sequence[Quote], occasion: Occasion) -> bool:
-    return any(
-        quotes.repeat_sentences(
-            lesson.content, quotes.source_of(quote, occasion.sources).text
-        )
+def _lasts(
+    project: Project, lesson: Lesson, said: Sequence[Quote], occasion: Occasion
+) -> bool:
+    """Whether it is nothing but whole sentences of the feedback, and one says that it lasts."""
+    content, own = lesson.content, project.options.lasting_phrases
+    spans = sentences.split(content)
+    return any(says_it_lasts(content[a:b], own) for a, b in spans) and any(
+        quotes.repeat_sentences(content, quotes.source_of(quote, occasion.sources).text)
         for quote in said
+        if quote.field == "feedback"
     )
 
 

@@ -44,7 +44,7 @@ def occasion(*texts, speaker="test", **fields):
 def said_by_calls(*texts):
     """Each text is the result of a call of its own: one failed, and the next one did not."""
     return [
-        SourceText("run", "1", f"tool_usage.{number}.result", text, "call")
+        SourceText("run", "1", f"tool_usage.{number}.result", text, "call", number == 0)
         for number, text in enumerate(texts)
     ]
 

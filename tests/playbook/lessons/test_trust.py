@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,10 +111,7 @@ class TestTable:
         self, project, alice, bob
     ):
         def show(caller, number):
-            sources = [
-                SourceText("run", f"{number}", s.field, s.text, "call")
-                for s in said_by_calls(*CALLS)
-            ]
+            sources = [replace(s, id=f"{number}") for s in said_by_calls(*CALLS)]
             at = occasion(sources=sources, feedback_source="agent")
             return intake.take(
                 project, [lesson(FIX, kind="fix", quotes=CALLS)], at, caller

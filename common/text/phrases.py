@@ -1,6 +1,6 @@
 """Find the phrases of a table in a sentence, in any script.
 
-A table in `ace/lessons/words` has a phrase on each line, and behind a colon its role.
+A table has a phrase on each line, and behind a colon its role.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "words"
 # Scripts that put no space between words.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uac00-\ud7af\uff66-\uff9d]")
 
 
-def read(name: str) -> dict[str, list[str]]:
+def read(table: Path) -> dict[str, list[str]]:
     """Return the phrases of a table by their roles."""
     roles: dict[str, list[str]] = {}
-    for line in (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+    for line in table.read_text(encoding="utf-8").splitlines():
         phrase, _, role = line.partition(": ")
         roles.setdefault(role, []).append(phrase)
     return roles
