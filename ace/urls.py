@@ -7,9 +7,9 @@ from ace import reflection_views, views
 urlpatterns = [
     path("complete-task", views.CompleteTaskView.as_view()),
     path("context/fix", views.KnownFixView.as_view()),
-    path("ace/runs", views.AceRunsView.as_view()),
-    path("ace/runs/<uuid:run_id>", views.AceRunView.as_view()),
-    path("ace/runs/<uuid:run_id>/resume", views.ResumeRunView.as_view()),
+    path("runs", views.AceRunsView.as_view()),
+    path("runs/<uuid:run_id>", views.AceRunView.as_view()),
+    path("runs/<uuid:run_id>/resume", views.ResumeRunView.as_view()),
     path("reflections/next", reflection_views.NextReflectionView.as_view()),
     path("reflections/<uuid:reflection_id>", reflection_views.ReflectionView.as_view()),
 ]

@@ -66,7 +66,7 @@ class CompleteTaskView(ProjectView):
             wait=wait,
         )
         if run.state == AceRun.RunState.RUNNING and not wait:
-            location = request.build_absolute_uri(f"/api/v1/ace/runs/{run.pk}")
+            location = request.build_absolute_uri(f"/api/v1/runs/{run.pk}")
             return Response(run.ace_result, 202, headers={"Location": location})
         if seconds := _WAIT.search(wish):
             reflections.wait_for(run, int(seconds[1]))
@@ -100,7 +100,7 @@ class KnownFixView(ProjectView):
 
 class AceRunsView(ProjectView):
     @extend_schema(
-        operation_id="ace_runs_list",
+        operation_id="runs_list",
         parameters=[forms.RunQuery],
         responses=page_of(forms.RunOut),
     )
@@ -122,7 +122,7 @@ class AceRunsView(ProjectView):
 class AceRunView(ProjectView):
     query_methods: ClassVar[frozenset[str]] = frozenset()
 
-    @extend_schema(operation_id="ace_runs_read", responses=forms.RunDetail)
+    @extend_schema(operation_id="runs_read", responses=forms.RunDetail)
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """A run with its request, its result and its reflection."""
         return Response(forms.RunDetail(find_run(run_id, self)).data)
@@ -131,9 +131,7 @@ class AceRunView(ProjectView):
 class ResumeRunView(ProjectView):
     body_methods: ClassVar[frozenset[str]] = frozenset()
 
-    @extend_schema(
-        operation_id="ace_runs_resume", request=None, responses=forms.AceResult
-    )
+    @extend_schema(operation_id="runs_resume", request=None, responses=forms.AceResult)
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         """Finish a run whose process died or whose phase failed."""
         run = find_run(run_id, self)

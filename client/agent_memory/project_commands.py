@@ -264,7 +264,7 @@ def rules(
 
 def _describe_inbox(client: Client) -> Iterator[str]:
     """Yield a sentence about the proposals that wait, if there are any."""
-    page = client.playbook_deltas_list(status=["pending"], limit=100)
+    page = client.proposals_list(status=["pending"], limit=100)
     count = len(page["results"])
     if count == 1:
         yield f"1 proposal waits in the inbox: {spell('inbox')}"
@@ -283,7 +283,7 @@ def open_inbox(context: typer.Context) -> None:
 def list_inbox(limit: Limit = 20, project: Project = "", as_json: Json = False) -> None:
     """List the proposals that wait."""
     with open_client(project, as_json=as_json) as client:
-        page = client.playbook_deltas_list(status=["pending"], limit=limit)
+        page = client.proposals_list(status=["pending"], limit=limit)
         if not page["results"] and not as_json:
             say("No proposal waits for a person.")
             return
@@ -298,7 +298,7 @@ Note = Annotated[str, typer.Option(help="Why.")]
 def show_proposal(delta_id: Id, as_json: Json = False) -> None:
     """Print a proposal with its quotes and its gates."""
     with open_client(as_json=as_json) as client:
-        delta = client.playbook_deltas_read(find_proposal(client, delta_id))
+        delta = client.proposals_read(find_proposal(client, delta_id))
         print_json(delta) if as_json else print_fields(delta)
 
 
@@ -307,7 +307,7 @@ def accept(delta_id: Id, note: Note = "", as_json: Json = False) -> None:
     """Accept a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
     _decide(
         delta_id,
-        lambda c, found: c.playbook_deltas_accept(found, note=note),
+        lambda c, found: c.proposals_accept(found, note=note),
         as_json=as_json,
     )
 
@@ -317,14 +317,14 @@ def reject(delta_id: Id, note: Note = "", as_json: Json = False) -> None:
     """Reject a proposal; this needs a curator's key in AGENT_MEMORY_KEY, not the agents' own."""
     _decide(
         delta_id,
-        lambda c, found: c.playbook_deltas_reject(found, reason=note),
+        lambda c, found: c.proposals_reject(found, reason=note),
         as_json=as_json,
     )
 
 
 def find_proposal(client: Client, start: str) -> str:
     """Return the id of the waiting proposal whose id begins so."""
-    page = client.playbook_deltas_list(status=["pending"], limit=100)
+    page = client.proposals_list(status=["pending"], limit=100)
     return find_id(start, client.follow(page))
 
 
@@ -458,8 +458,8 @@ def watch(project: Project = "", as_json: Json = False) -> None:
 
 def read_news(client: Client) -> list[dict[str, str]]:
     """Return the newest tasks and proposals, oldest first."""
-    runs = client.ace_runs_list(limit=20)["results"]
-    deltas = client.playbook_deltas_list(limit=20)["results"]
+    runs = client.runs_list(limit=20)["results"]
+    deltas = client.proposals_list(limit=20)["results"]
     news: list[dict[str, Any]] = [
         *({"what": f"task {run['state']}", **run} for run in runs),
         *({"what": f"proposal {delta['status']}", **delta} for delta in deltas),

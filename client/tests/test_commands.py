@@ -125,12 +125,12 @@ class Service:
             ("GET", "sessions"): {"results": [SESSION], "next": None},
             ("POST", "context/task"): {"text": "Take the lock."},
             ("GET", "playbook"): {"results": [], "next": None},
-            ("GET", "playbook/deltas"): {"results": self.proposals, "next": None},
-            ("POST", "playbook/deltas/d12/accept"): (
+            ("GET", "proposals"): {"results": self.proposals, "next": None},
+            ("POST", "proposals/d12/accept"): (
                 403,
                 {"code": "forbidden", "detail": "No."},
             ),
-            ("POST", "playbook/deltas/d21/reject"): {"delta": {"status": "rejected"}},
+            ("POST", "proposals/d21/reject"): {"delta": {"status": "rejected"}},
         }.get(route, (404, {"code": "not_found", "detail": f"No {path}."}))
 
 
@@ -983,7 +983,7 @@ class TestUse:
         assert json.loads(body)["tags"] == ["pinned"]
 
     def test_an_empty_inbox_says_so(self, am, connected):
-        connected.answer.overrides["/playbook/deltas"] = {"results": [], "next": None}
+        connected.answer.overrides["/proposals"] = {"results": [], "next": None}
 
         assert am("inbox").output.strip() == "No proposal waits for a person."
 

@@ -17,7 +17,7 @@ class ExportQuery(InProject):
 
 
 class ImportIn(InProject):
-    """A playbook as text. By default its producer is a model, as in `POST /playbook/deltas`."""
+    """A playbook as text. By default its producer is a model, as in `POST /proposals`."""
 
     content = serializers.CharField(max_length=MAX_IMPORT, trim_whitespace=False)
     format = serializers.ChoiceField(

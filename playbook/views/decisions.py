@@ -77,7 +77,7 @@ class DeltaDecisionView(ProjectView):
 
 class AcceptDeltaView(DeltaDecisionView):
     @extend_schema(
-        operation_id="playbook_deltas_accept",
+        operation_id="proposals_accept",
         request=delta_forms.AcceptDelta,
         responses=delta_forms.WriteOut,
     )
@@ -114,7 +114,7 @@ class EditDeltaView(DeltaDecisionView):
     form = delta_forms.EditDelta
 
     @extend_schema(
-        operation_id="playbook_deltas_edit",
+        operation_id="proposals_edit",
         request=delta_forms.EditDelta,
         responses=delta_forms.WriteOut,
     )
@@ -142,7 +142,7 @@ class MergeDeltaView(DeltaDecisionView):
     form = delta_forms.MergeDelta
 
     @extend_schema(
-        operation_id="playbook_deltas_merge",
+        operation_id="proposals_merge",
         request=delta_forms.MergeDelta,
         responses=delta_forms.WriteOut,
     )
@@ -178,7 +178,7 @@ class RejectDeltaView(DeltaDecisionView):
     form = delta_forms.RejectDelta
 
     @extend_schema(
-        operation_id="playbook_deltas_reject",
+        operation_id="proposals_reject",
         request=delta_forms.RejectDelta,
         responses=delta_forms.WriteOut,
     )
@@ -201,7 +201,7 @@ class UndoDeltaView(DeltaDecisionView):
     form = delta_forms.UndoDelta
 
     @extend_schema(
-        operation_id="playbook_deltas_undo",
+        operation_id="proposals_undo",
         request=delta_forms.UndoDelta,
         responses=delta_forms.WriteOut,
     )

@@ -35,7 +35,7 @@ class DeltasView(ProjectView):
     )
 
     @extend_schema(
-        operation_id="playbook_deltas_list",
+        operation_id="proposals_list",
         parameters=[delta_forms.DeltaQuery],
         responses=page_of(delta_forms.DeltaOut),
     )
@@ -59,7 +59,7 @@ class DeltasView(ProjectView):
         return self.page(rows, delta_forms.DeltaOut, context=own)
 
     @extend_schema(
-        operation_id="playbook_deltas_create",
+        operation_id="proposals_create",
         request=delta_forms.CreateDelta,
         responses={201: delta_forms.DeltaOut},
     )
@@ -131,7 +131,7 @@ class DeltasView(ProjectView):
 class DeltaView(ProjectView):
     query_methods: ClassVar[frozenset[str]] = frozenset()
 
-    @extend_schema(operation_id="playbook_deltas_read", responses=delta_forms.DeltaOut)
+    @extend_schema(operation_id="proposals_read", responses=delta_forms.DeltaOut)
     def get(self, request: Request, delta_id: uuid.UUID) -> Response:
         """Return one proposal with its quotes and gates."""
         delta = delta_list.get(delta_id, self.caller)
@@ -140,7 +140,7 @@ class DeltaView(ProjectView):
 
 class BulkDeltasView(ProjectView):
     @extend_schema(
-        operation_id="playbook_deltas_bulk",
+        operation_id="proposals_bulk",
         request=delta_forms.BulkDeltas,
         responses=delta_forms.BulkOut,
     )

@@ -106,7 +106,7 @@ class EntriesView(ProjectView):
     )
 
     @extend_schema(
-        operation_id="playbook_entries_create",
+        operation_id="rules_create",
         request=entry_forms.CreateEntry,
         responses={201: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
@@ -132,9 +132,7 @@ class EntryView(ProjectView):
     idempotent_methods: ClassVar[frozenset[str]] = frozenset({"PATCH", "DELETE"})
     query_methods: ClassVar[frozenset[str]] = frozenset({"DELETE"})
 
-    @extend_schema(
-        operation_id="playbook_entries_read", responses=entry_forms.EntryDetail
-    )
+    @extend_schema(operation_id="rules_read", responses=entry_forms.EntryDetail)
     def get(self, request: Request, entry_id: uuid.UUID) -> Response:
         """Return one entry with all details, whatever its status."""
         return Response(
@@ -142,7 +140,7 @@ class EntryView(ProjectView):
         )
 
     @extend_schema(
-        operation_id="playbook_entries_update",
+        operation_id="rules_update",
         request=entry_forms.UpdateEntry,
         responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
@@ -168,7 +166,7 @@ class EntryView(ProjectView):
         return responses.submit_edit(self, entry.project, change, status=200)
 
     @extend_schema(
-        operation_id="playbook_entries_delete",
+        operation_id="rules_delete",
         parameters=[entry_forms.DeleteEntryQuery],
         responses={200: delta_forms.WriteOut, 202: delta_forms.WriteOut},
     )
@@ -193,7 +191,7 @@ class EntryView(ProjectView):
 
 class VerifyEntryView(ProjectView):
     @extend_schema(
-        operation_id="playbook_entries_verify",
+        operation_id="rules_verify",
         request=entry_forms.VerifyEntry,
         responses=entry_forms.EntryDetail,
     )

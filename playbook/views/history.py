@@ -41,7 +41,7 @@ class PlaybookChangesView(ProjectView):
 
 class EntryHistoryView(ProjectView):
     @extend_schema(
-        operation_id="playbook_entries_history",
+        operation_id="rules_history",
         parameters=[PageQuery],
         responses=page_of(change_forms.ChangeOut),
     )

@@ -229,7 +229,7 @@ class TestFaults:
     def test_resuming_a_finished_run_is_refused(self, complete, alice_api):
         run_id = complete().json()["run_id"]
 
-        answer = alice_api.post(f"/api/v1/ace/runs/{run_id}/resume")
+        answer = alice_api.post(f"/api/v1/runs/{run_id}/resume")
 
         assert answer.status_code == 409
 
@@ -334,8 +334,8 @@ class TestRuns:
         run_id = complete().json()["run_id"]
 
         query = {"project_id": str(project.pk), "state": "done"}
-        listed = alice_api.get("/api/v1/ace/runs", query).json()["results"]
-        one = alice_api.get(f"/api/v1/ace/runs/{run_id}").json()
+        listed = alice_api.get("/api/v1/runs", query).json()["results"]
+        one = alice_api.get(f"/api/v1/runs/{run_id}").json()
 
         assert [run["id"] for run in listed] == [run_id]
         assert one["request"]["goal"] == REPAIRED["goal"]
@@ -344,6 +344,6 @@ class TestRuns:
     def test_charlie_sees_none(self, complete, charlie_api, project):
         run_id = complete().json()["run_id"]
 
-        assert charlie_api.get(f"/api/v1/ace/runs/{run_id}").status_code == 404
+        assert charlie_api.get(f"/api/v1/runs/{run_id}").status_code == 404
         query = {"project_id": str(project.pk)}
-        assert charlie_api.get("/api/v1/ace/runs", query).status_code == 404
+        assert charlie_api.get("/api/v1/runs", query).status_code == 404

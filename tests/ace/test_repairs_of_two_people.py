@@ -176,7 +176,7 @@ class TestTwoPeople:
         repair()
         delta = PlaybookDelta.objects.get()
         refused = alice_api.post(
-            f"/api/v1/playbook/deltas/{delta.pk}/reject", {"reason": "No."}
+            f"/api/v1/proposals/{delta.pk}/reject", {"reason": "No."}
         )
         assert refused.status_code == 200
         repair(other)
@@ -258,7 +258,7 @@ class TestAnotherSource:
         )
         for delta in PlaybookDelta.objects.all():
             answer = alice_api.post(
-                "/api/v1/playbook/deltas/bulk",
+                "/api/v1/proposals/bulk",
                 {"project_id": project.pk, "action": "accept", "ids": [delta.pk]},
                 format="json",
             ).json()
@@ -272,7 +272,7 @@ class TestAnotherSource:
         curator = client_of(project, role=Role.CURATOR)
         text = "When `pip install requests` fails, run `pip install reqeusts`."
         answer = curator.post(
-            "/api/v1/playbook/entries",
+            "/api/v1/playbook/rules",
             {"project_id": project.pk, "content": text, "category": "gotchas"},
             format="json",
         )

@@ -142,8 +142,8 @@ class TestScope:
         run = complete(alice)["run_id"]
         monkeypatch.setitem(runs.PHASES, "reflector", reflector.reflect)
 
-        assert bob.post(f"{API}/ace/runs/{run}/resume").status_code == 404
-        answer = alice.post(f"{API}/ace/runs/{run}/resume").json()
+        assert bob.post(f"{API}/runs/{run}/resume").status_code == 404
+        answer = alice.post(f"{API}/runs/{run}/resume").json()
         assert scope_of(answer) == {"kind": "user", "user_id": "alice"}
         assert PlaybookDelta.objects.filter(run_id=run).exists()
         assert WORD not in everything(bob, project)
@@ -152,7 +152,7 @@ class TestScope:
 def everything(api, project):
     """All that the lists and the contexts of the project tell."""
     named = {"project_id": str(project.pk), "limit": 100}
-    paths = ("ace/runs", "playbook/deltas", "playbook/changes", "playbook/conflicts")
+    paths = ("runs", "proposals", "playbook/changes", "playbook/conflicts")
     paths += ("playbook", "memories", "tags", "files", "audit", "jobs")
     texts = [api.get(f"{API}/{path}", named).content for path in paths]
     asked = {"project_id": str(project.pk), "task_description": f"upload {WORD}"}
@@ -166,19 +166,19 @@ class TestOthers:
         return complete(alice)["run_id"]
 
     def test_bob_does_not_see_the_run(self, run, bob, project):
-        assert bob.get(f"{API}/ace/runs/{run}").status_code == 404
+        assert bob.get(f"{API}/runs/{run}").status_code == 404
         assert run not in everything(bob, project)
 
     def test_bob_does_not_see_what_it_teaches(self, run, bob, project):
         [delta] = PlaybookDelta.objects.filter(run_id=run)
 
         assert delta.status == "pending"
-        assert bob.get(f"{API}/playbook/deltas/{delta.pk}").status_code == 404
+        assert bob.get(f"{API}/proposals/{delta.pk}").status_code == 404
         assert WORD not in everything(bob, project)
 
     def test_alice_and_the_owner_see_both(self, run, alice, alice_api, project):
         for api in (alice, alice_api):
-            assert api.get(f"{API}/ace/runs/{run}").status_code == 200
+            assert api.get(f"{API}/runs/{run}").status_code == 200
             assert WORD in everything(api, project)
 
 
@@ -207,7 +207,7 @@ class TestLearning:
         first, second = complete(alice), complete(bob)
         [ours] = second["playbook_delta"]["operations"]
 
-        told = bob.get(f"{API}/playbook/deltas/{ours['delta_id']}").content.decode()
+        told = bob.get(f"{API}/proposals/{ours['delta_id']}").content.decode()
         [theirs] = first["playbook_delta"]["operations"]
         assert theirs["delta_id"] not in told
         assert first["run_id"] not in told

@@ -456,7 +456,7 @@ class TestEpisodes:
             "content": "Look up an order with FindOrder before Track.",
             "category": "best_practices",
         }
-        made = alice_api.post("/api/v1/playbook/entries", body).json()["entry"]
+        made = alice_api.post("/api/v1/playbook/rules", body).json()["entry"]
         thought = f"As {made['label']} says, I look it up." if is_cited else ""
         entry_id = made["id"]
         run = make_run(

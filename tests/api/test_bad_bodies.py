@@ -551,9 +551,9 @@ class TestHostileText:
             ],
         }
         run = api.post(TASKS, named | task).json()
-        kept = api.get(f"/api/v1/ace/runs/{run['run_id']}").json()["request"]
+        kept = api.get(f"/api/v1/runs/{run['run_id']}").json()["request"]
         entry = {"content": f"Never type {hostile}", "reason": hostile}
-        written = api.post("/api/v1/playbook/entries", named | entry).json()
+        written = api.post("/api/v1/playbook/rules", named | entry).json()
         tag = api.post("/api/v1/tags", named | {"name": hostile[:64]}).json()
         address = f"/api/v1/projects/{project.pk}"
         changed = api.patch(address, {"description": hostile}).json()

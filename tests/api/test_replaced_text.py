@@ -120,13 +120,13 @@ def test_each_item_of_a_batch_has_its_own_note(api, named):
 def test_an_entry_and_a_delta_are_stored_with_a_note(api, named):
     text = f"Oil the crane with `oil {BAD}` each Monday"
     entry = {"content": text, "category": "gotchas", "reason": BAD}
-    written = send(api, "playbook/entries", named | entry)
+    written = send(api, "playbook/rules", named | entry)
     update = {
         "operation": "add",
         "content": f"{text} and Friday",
         "category": "gotchas",
     }
-    proposed = send(api, "playbook/deltas", named | update | {"reason": BAD})
+    proposed = send(api, "proposals", named | update | {"reason": BAD})
 
     assert (written.status_code, proposed.status_code) == (201, 201)
     assert len(notes_of(written)) == len(notes_of(proposed)) == 2

@@ -187,8 +187,8 @@ class TestAnswer:
             ("context/digest", {"scopes": [{"kind": "org", "org": "o"}]}, "scopes.0.org", "scopes.0.org_id"),
             ("projects", {"settings": {"dedup": {"treshold": 0.9}}}, "settings.dedup.treshold", "settings.dedup.threshold"),
             ("complete-task", {"lessons": [{"content": "a", "quote": ["x"]}]}, "lessons.0.quote", "lessons.0.quotes"),
-            ("playbook/deltas", {"targets": [{"id": "0192c7a4-0000-7000-8000-000000000000", "vers": 1}]}, "targets.0.vers", "targets.0.version"),
-            ("playbook/deltas", {"evidence": [{"quotes": "x"}]}, "evidence.0.quotes", "evidence.0.quote"),
+            ("proposals", {"targets": [{"id": "0192c7a4-0000-7000-8000-000000000000", "vers": 1}]}, "targets.0.vers", "targets.0.version"),
+            ("proposals", {"evidence": [{"quotes": "x"}]}, "evidence.0.quotes", "evidence.0.quote"),
             ("files/sync", {"files": [{"path": "a", "hash": "b", "size": 1}]}, "files.0.size", None),
             ("purge", {"object": {"object_type": "a", "object": "b"}}, "object.object", None),
         ],
@@ -228,8 +228,8 @@ class TestAnswer:
         ]
         assert "name" not in problem["errors"]
         entry = named | {"content": "Oil the crane each Monday", "category": "gotchas"}
-        written = api.post(f"{V1}/playbook/entries", entry).json()["entry"]
-        url = f"{V1}/playbook/entries/{written['id']}"
+        written = api.post(f"{V1}/playbook/rules", entry).json()["entry"]
+        url = f"{V1}/playbook/rules/{written['id']}"
         problem = refused(api.patch(url, {"priority": 3, "version": 1}))
         assert "did you mean `expected_version`?" in problem["errors"]["version"][0]
 
@@ -262,7 +262,7 @@ class TestAnswer:
         calls = [{"tool": "shell", "arguments": {}}, {"name": "read"}]
         task = named | {"goal": "Oil the crane", "tool_usage": calls}
         run = api.post(TASKS, task).json()
-        stored = api.get(f"{V1}/ace/runs/{run['run_id']}").json()["request"]
+        stored = api.get(f"{V1}/runs/{run['run_id']}").json()["request"]
 
         assert [call["tool_name"] for call in stored["tool_usage"]] == ["shell", "read"]
         assert api.post(SEARCH, named | {"query": "crane"}).status_code == 200

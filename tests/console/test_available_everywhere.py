@@ -16,7 +16,7 @@ from playbook.models import PlaybookDelta
 from playbook.review.available import ACTIONS, Permissions
 
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
-API = "/api/v1/playbook/deltas"
+API = "/api/v1/proposals"
 ROLES = [Role.VIEWER, Role.WRITER, Role.CURATOR, Role.OWNER]
 STATUSES = ["pending", "stale", "applied", "rejected", "reverted"]
 RISKS = ["low", "medium", "quarantine"]

@@ -77,9 +77,7 @@ def rule(client_of, project):
         "content": "Run the tests after each change of `src/options.py`.",
         "category": "best_practices",
     }
-    answer = client_of(project, role=Role.CURATOR).post(
-        "/api/v1/playbook/entries", body
-    )
+    answer = client_of(project, role=Role.CURATOR).post("/api/v1/playbook/rules", body)
     return answer.json()["entry"]["id"]
 
 

@@ -330,13 +330,11 @@ def tally(service: Service) -> dict[str, Any]:
     memories = service.everything("memories?include_duplicates=true")
     return {
         "revision": playbook["revision"],
-        "runs": sorted(
-            (run["id"], run["state"]) for run in service.everything("ace/runs")
-        ),
+        "runs": sorted((run["id"], run["state"]) for run in service.everything("runs")),
         "memories": sorted((m["id"], m["version"]) for m in memories),
         "changes": sorted(c["id"] for c in service.everything("playbook/changes")),
         "deltas": sorted(
-            (d["id"], d["status"]) for d in service.everything("playbook/deltas")
+            (d["id"], d["status"]) for d in service.everything("proposals")
         ),
         "entries": sorted(
             (e["label"], e["helpful"], e["harmful"], e["neutral"])
@@ -348,7 +346,7 @@ def tally(service: Service) -> dict[str, Any]:
 def unfinished_jobs(service: Service) -> list[str]:
     return [
         run["id"]
-        for run in service.everything("ace/runs?state=running")
+        for run in service.everything("runs?state=running")
         if run["state"] == "running"
     ]
 
@@ -361,7 +359,7 @@ def finished_by_hand(service: Service) -> list[str]:
     for run_id in unfinished_jobs(service):
         if run_id not in shown:
             found.append(f"run {run_id} is unfinished and no job tells of it")
-        service.insist("POST", f"/api/v1/ace/runs/{run_id}/resume", {})
+        service.insist("POST", f"/api/v1/runs/{run_id}/resume", {})
     return found
 
 
@@ -370,7 +368,7 @@ def faults_in(service: Service, replay: Replay, *, patience: float) -> list[str]
     found = [f"task {n} was refused: {a}" for n, a in replay.refused.items()]
     wait_for(lambda: not unfinished_jobs(service), seconds=patience)
     found += finished_by_hand(service)
-    runs = {run["id"]: run for run in service.everything("ace/runs")}
+    runs = {run["id"]: run for run in service.everything("runs")}
     memories = {m["id"] for m in service.everything("memories?include_duplicates=true")}
     for number, answer in replay.answers.items():
         run = runs.get(answer["run_id"])

@@ -95,11 +95,11 @@ class TestAPhaseThatFails:
             for _ in range(runs.ATTEMPTS):
                 due_jobs()
                 runner.run(Job.objects.get(kind="ace").pk)
-        shown = bob_api.get(f"/api/v1/ace/runs/{run_id}").json()
+        shown = bob_api.get(f"/api/v1/runs/{run_id}").json()
 
         assert (shown["state"], Job.objects.get().state) == ("failed", "failed")
         assert "on fire" in shown["phases"]["curator"]["error"]
-        resumed = bob_api.post(f"/api/v1/ace/runs/{run_id}/resume", {})
+        resumed = bob_api.post(f"/api/v1/runs/{run_id}/resume", {})
         assert resumed.json()["state"] == "done"
         assert tally(project) == finished_run
 
@@ -108,7 +108,7 @@ class TestAPhaseThatFails:
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", broken)
-            resume = f"/api/v1/ace/runs/{fail_task(bob_api, task)}/resume"
+            resume = f"/api/v1/runs/{fail_task(bob_api, task)}/resume"
             resumed = bob_api.post(resume, {})
             fail_each_attempt()
             again = AceRun.objects.get().state
@@ -140,7 +140,7 @@ class TestAPhaseThatFails:
     ):
         with monkeypatch.context() as patch:
             patch.setitem(runs.PHASES, "curator", broken)
-            resume = f"/api/v1/ace/runs/{fail_task(bob_api, task)}/resume"
+            resume = f"/api/v1/runs/{fail_task(bob_api, task)}/resume"
             first = bob_api.post(resume, {}, headers=KEY).json()
         second = bob_api.post(resume, {}, headers=KEY)
         third = bob_api.post(resume, {}, headers=KEY)
@@ -196,7 +196,7 @@ class TestAProcessThatDies:
 
         job.refresh_from_db()
         assert (job.state, "died" in job.error) == ("failed", True)
-        shown = bob_api.get(f"/api/v1/ace/runs/{AceRun.objects.get().pk}").json()
+        shown = bob_api.get(f"/api/v1/runs/{AceRun.objects.get().pk}").json()
         assert shown["state"] == "failed"
         assert "died" in shown["phases"]["reflector"]["error"]
 

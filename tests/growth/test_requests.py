@@ -36,7 +36,7 @@ def search(text):
 
 def propose(text):
     change = {"operation": "add", "content": text, "category": "gotchas"}
-    return "playbook/deltas", change | {"reason": "It is so."}
+    return "proposals", change | {"reason": "It is so."}
 
 
 def import_rules(text):

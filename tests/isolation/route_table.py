@@ -128,9 +128,9 @@ JOB = f"{V1}/jobs/<uuid:job_id>"
 MEMORY = f"{V1}/memories/<uuid:memory_id>"
 PAIR = f"{V1}/possible-duplicates/<uuid:pair_id>"
 PURGE = f"{V1}/purges/<uuid:purge_id>"
-ENTRY = f"{V1}/playbook/entries/<uuid:entry_id>"
-DELTA = f"{V1}/playbook/deltas/<uuid:delta_id>"
-RUN = f"{V1}/ace/runs/<uuid:run_id>"
+ENTRY = f"{V1}/playbook/rules/<uuid:entry_id>"
+DELTA = f"{V1}/proposals/<uuid:delta_id>"
+RUN = f"{V1}/runs/<uuid:run_id>"
 REFLECTION = f"{V1}/reflections/<uuid:reflection_id>"
 SESSION = f"{V1}/sessions/<session_key:key>"
 SUMMARY = f"{V1}/summaries/<str:summary_id>"
@@ -372,7 +372,7 @@ TABLE = [
     Route("POST", f"{V1}/playbook/revert", body=about(revision=0), lowest=CURATOR),
     Route(
         "POST",
-        f"{V1}/playbook/entries",
+        f"{V1}/playbook/rules",
         body=about(content="Run `make check` before each push.", category="gotchas"),
         lowest=WRITER,
     ),
@@ -381,16 +381,16 @@ TABLE = [
     Route("DELETE", ENTRY, ("entry",), lowest=WRITER),
     Route("GET", f"{ENTRY}/history", ("entry",)),
     Route("POST", f"{ENTRY}/verify", ("entry",), filled(note="ok"), lowest=CURATOR),
-    Route("GET", f"{V1}/playbook/deltas", query=about()),
+    Route("GET", f"{V1}/proposals", query=about()),
     Route(
         "POST",
-        f"{V1}/playbook/deltas",
+        f"{V1}/proposals",
         body=about(operation="deprecate", entry_id=("entry",)),
         lowest=WRITER,
     ),
     Route(
         "POST",
-        f"{V1}/playbook/deltas/bulk",
+        f"{V1}/proposals/bulk",
         body=lambda w: (
             in_project(w) | {"action": "reject", "ids": [w.delta], "reason": "no"}
         ),
@@ -430,7 +430,7 @@ TABLE = [
         body=about(goal="Tidy up", result="It is tidy"),
         lowest=WRITER,
     ),
-    Route("GET", f"{V1}/ace/runs", query=about()),
+    Route("GET", f"{V1}/runs", query=about()),
     Route("GET", RUN, ("run",)),
     Route("POST", f"{RUN}/resume", ("stuck",), lowest=WRITER),
     Route("GET", f"{V1}/reflections/next", query=about(), lowest=WRITER),

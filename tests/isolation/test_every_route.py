@@ -88,8 +88,8 @@ class TestCharlie:
         [
             ("audit", "object_id"),
             ("playbook/changes", "entry"),
-            ("playbook/deltas", "entry"),
-            ("playbook/deltas", "run_id"),
+            ("proposals", "entry"),
+            ("proposals", "run_id"),
             ("keys", "project_id"),
         ],
     )

@@ -150,7 +150,7 @@ class TestEveryRoute:
             found = u2.get(f"{API}/{path}", asked | {name: value})
 
             assert found.json()["results"] == [], path
-        found = u2.get(f"{API}/playbook/deltas", asked | {"status": "pending"})
+        found = u2.get(f"{API}/proposals", asked | {"status": "pending"})
         waiting = {each["id"] for each in found.json()["results"]}
         assert str(ours.ids["task_delta"]) not in waiting  # others' may be shared
 

@@ -226,7 +226,7 @@ def anonymous_session(api, project):
 
 def waiting(api, proposal):
     """Return the id of a waiting proposal."""
-    made = posted(api, "playbook/deltas", proposal)["id"]
+    made = posted(api, "proposals", proposal)["id"]
     PlaybookDelta.objects.filter(pk=made).update(status="pending")
     return made
 
@@ -283,7 +283,7 @@ def shared_part(api, project, mark):
     rule = f"Call the {mark} tool with `path` instead of `file`."
     entry = posted(
         api,
-        "playbook/entries",
+        "playbook/rules",
         named | {"content": rule, "reason": mark, "tags": [mark]},
     )
     run = a_finished_task(api, project, mark)

@@ -15,7 +15,7 @@ EVENT = {"session_id": "s1", "cwd": "/app", "source": "startup"}
 @pytest.fixture
 def rule(alice_api, project):
     body = {"project_id": str(project.pk), "content": "Lock the crane at night."}
-    alice_api.post("/api/v1/playbook/entries", body | {"category": "gotchas"})
+    alice_api.post("/api/v1/playbook/rules", body | {"category": "gotchas"})
     return body["content"]
 
 

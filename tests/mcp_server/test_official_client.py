@@ -24,7 +24,7 @@ TASK = {"goal": "Deploy the harbour", "result": "Deployed", "outcome": "success"
 @pytest.fixture
 def url_and_key(live_server, project, alice_api):
     body = {"project_id": str(project.pk), "content": "Lock the crane at night."}
-    alice_api.post("/api/v1/playbook/entries", body | {"category": "gotchas"})
+    alice_api.post("/api/v1/playbook/rules", body | {"category": "gotchas"})
     key, secret = ApiKey.new(name="agent", role=Role.WRITER)
     key.save()
     key.projects.set([project])

@@ -21,7 +21,7 @@ RULE = "Run the harbour tests with `make tide` before you deploy."
 def rule(alice_api, project):
     """The entry of a rule that a curator wrote."""
     body = {"project_id": str(project.pk), "content": RULE, "category": "gotchas"}
-    return alice_api.post("/api/v1/playbook/entries", body).json()["entry"]
+    return alice_api.post("/api/v1/playbook/rules", body).json()["entry"]
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ REPAIRED = [
 @pytest.fixture
 def rule(alice_api, project):
     body = {"project_id": str(project.pk), "content": RULE, "category": "gotchas"}
-    made = alice_api.post("/api/v1/playbook/entries", body).json()["entry"]
+    made = alice_api.post("/api/v1/playbook/rules", body).json()["entry"]
     return PlaybookEntry.objects.get(pk=made["id"])
 
 

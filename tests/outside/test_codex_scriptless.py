@@ -68,7 +68,7 @@ def session(codex, live_server, project, secret, tmp_path):
 
 def test_the_rules_arrive_in_the_first_request(session, alice_api, project):
     body = {"project_id": str(project.pk), "content": RULE, "category": "patterns"}
-    assert alice_api.post("/api/v1/playbook/entries", body).status_code == 201
+    assert alice_api.post("/api/v1/playbook/rules", body).status_code == 201
 
     first, *_ = session(FAILING)
 

@@ -62,11 +62,11 @@ def lesson(project, memory):
 def learned(client_of, project, lesson):
     """An entry that was learned from the memory."""
     curator = client_of(project, role=Role.CURATOR)
-    answer = curator.post(f"{API}/playbook/deltas", lesson)
+    answer = curator.post(f"{API}/proposals", lesson)
     assert answer.status_code == 201, answer.content
     delta = PlaybookDelta.objects.get(pk=answer.json()["id"])
     if delta.status == PlaybookDelta.DeltaStatus.PENDING:
-        accepted = client_of(project).post(f"{API}/playbook/deltas/{delta.pk}/accept")
+        accepted = client_of(project).post(f"{API}/proposals/{delta.pk}/accept")
         assert accepted.status_code == 200, accepted.content
         delta.refresh_from_db()
     return delta
@@ -181,7 +181,7 @@ class TestCascade:
 
         purge(cascade=True)
 
-        run = alice_api.get(f"{API}/ace/runs/{result['run_id']}").json()
+        run = alice_api.get(f"{API}/runs/{result['run_id']}").json()
         [told] = run["result"]["updated_bullets"]
         assert told["content"] == redaction.redact(TEXT)
         assert told["id"] == str(learned.entry_id)
@@ -191,7 +191,7 @@ class TestCascade:
         self, lesson, purge, bob_api, project, monkeypatch, run_jobs
     ):
         with outage():
-            bob_api.post(f"{API}/playbook/deltas", lesson)
+            bob_api.post(f"{API}/proposals", lesson)
         PlaybookDelta.objects.update(status="pending")
         delta_vectors.embed_later(project.pk)
         begin = active_model.begin_chunks
@@ -211,11 +211,11 @@ class TestCascade:
     def test_a_repeated_request_tells_what_to_do_no_more(self, lesson, purge, bob_api):
         body = lesson | {"condition": "the flu is about", "action": "send Bob home"}
         sent = {"HTTP_IDEMPOTENCY_KEY": "d1"}
-        bob_api.post(f"{API}/playbook/deltas", body, **sent)
+        bob_api.post(f"{API}/proposals", body, **sent)
 
         purge(cascade=True)
 
-        told = bob_api.post(f"{API}/playbook/deltas", body, **sent).json()["payload"]
+        told = bob_api.post(f"{API}/proposals", body, **sent).json()["payload"]
         assert told["condition"] == redaction.redact("the flu is about")
         assert told["action"] == redaction.redact("send Bob home")
 

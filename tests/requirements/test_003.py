@@ -58,7 +58,7 @@ def rule(api):
 
     def add(content):
         fields = {"content": content, "category": "general"}
-        answer = api.post("playbook/entries", **fields)
+        answer = api.post("playbook/rules", **fields)
         assert answer.status_code == 201, answer.json()
         return read_rule(api, content)
 
@@ -335,7 +335,7 @@ def test_changes_of_the_playbook_and_deduplications_are_audited(
     api, rule, run_jobs, on_row
 ):
     entry = rule("Always take the advisory lock before an import.")
-    path = f"playbook/entries/{entry['id']}"
+    path = f"playbook/rules/{entry['id']}"
     on_row(
         "patch",
         path,

@@ -328,7 +328,7 @@ def test_a_long_entry_has_a_vector_for_each_chunk(alice_api, project, run_jobs):
     body = {"project_id": str(project.pk), "category": "gotchas"}
     content = " ".join(f"Rename{n} the field in step{n}." for n in range(60))
 
-    answer = alice_api.post("/api/v1/playbook/entries", body | {"content": content})
+    answer = alice_api.post("/api/v1/playbook/rules", body | {"content": content})
     run_jobs()
 
     assert answer.status_code == 201, answer.json()

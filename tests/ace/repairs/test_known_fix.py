@@ -286,7 +286,7 @@ class TestToWhom:
         assert fix(dora_api, error=calls[0]["result"], **asked) is None
 
         delta = PlaybookDelta.objects.filter(status="pending").first()
-        url = f"/api/v1/playbook/deltas/{delta.pk}/accept"
+        url = f"/api/v1/proposals/{delta.pk}/accept"
         assert alice_api.post(url, {"note": "Seen it."}).status_code == 200
 
         found = fix(dora_api, error=calls[0]["result"], agent_id="dora", **asked)

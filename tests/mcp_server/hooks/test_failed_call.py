@@ -74,7 +74,7 @@ class TestToWhom:
         call["tool_input"] = calls[0]["arguments"]
         assert hook(dora_api, **call) == {}
         delta = PlaybookDelta.objects.filter(status="pending").first()
-        alice_api.post(f"/api/v1/playbook/deltas/{delta.pk}/accept", {"note": "Yes."})
+        alice_api.post(f"/api/v1/proposals/{delta.pk}/accept", {"note": "Yes."})
 
         assert "customer_id" in text_of(hook(dora_api, **call))
         assert Exposure.objects.filter(key_id=dora_api.key.pk).count() == 1

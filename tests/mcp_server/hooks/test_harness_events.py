@@ -163,7 +163,7 @@ class TestOverHttp:
     ):
         rule = {"project_id": str(project.pk), "category": "patterns"}
         rule["content"] = "Name each branch after the ticket that it closes."
-        assert alice_api.post("/api/v1/playbook/entries", rule).status_code == 201
+        assert alice_api.post("/api/v1/playbook/rules", rule).status_code == 201
         complete(bob_api, session_id="earlier")
 
         answers = {

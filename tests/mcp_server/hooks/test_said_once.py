@@ -35,7 +35,7 @@ def test_what_a_rule_says_is_no_line_of_the_card_and_no_newest_lesson(
     for content in (RULE, "When running `./sales.sh`, use `--to` instead of `--by`."):
         assert (
             alice_api.post(
-                "/api/v1/playbook/entries", rule | {"content": content}
+                "/api/v1/playbook/rules", rule | {"content": content}
             ).status_code
             == 201
         )
@@ -85,7 +85,7 @@ def test_what_a_repair_taught_stands_once_at_a_start(
         runs.complete(project, request, bob, source=EpisodeSource())
     if is_accepted:
         delta = PlaybookDelta.objects.pending().get()
-        url = f"/api/v1/playbook/deltas/{delta.pk}/accept"
+        url = f"/api/v1/proposals/{delta.pk}/accept"
         assert alice_api.post(url, {"note": "Yes."}).status_code == 200
 
     text = text_of(hook(bob_api, **started("s9")))
@@ -103,7 +103,7 @@ def test_a_rule_without_room_takes_nothing_along(
     for number in range(2):
         complete(alice_api, CALLS, session_id=f"s{number}")
     rule = {"project_id": str(project.pk), "category": "patterns", "content": RULE}
-    assert alice_api.post("/api/v1/playbook/entries", rule).status_code == 201
+    assert alice_api.post("/api/v1/playbook/rules", rule).status_code == 201
     monkeypatch.setattr(session_start, "RULE_TOKENS", 15)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s9", "prompt": "Hm"}
     event = started("s9") if opens == "start" else prompt

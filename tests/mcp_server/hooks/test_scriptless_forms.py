@@ -31,7 +31,7 @@ WITH_HOOKS = ("claude-code", "codex", "copilot")
 @pytest.fixture
 def rule(alice_api, project):
     body = {"project_id": str(project.pk), "content": RULE, "category": "gotchas"}
-    assert alice_api.post("/api/v1/playbook/entries", body).status_code == 201
+    assert alice_api.post("/api/v1/playbook/rules", body).status_code == 201
 
 
 @pytest.fixture

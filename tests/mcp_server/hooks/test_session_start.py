@@ -34,7 +34,7 @@ def rule(alice_api, project):
     def rule(content=RULE, **more):
         body = {"project_id": str(project.pk), "category": "patterns"}
         body |= {"content": content} | more
-        answer = alice_api.post("/api/v1/playbook/entries", body)
+        answer = alice_api.post("/api/v1/playbook/rules", body)
         assert answer.status_code == 201, answer.content
         return PlaybookEntry.objects.get(content=content)
 

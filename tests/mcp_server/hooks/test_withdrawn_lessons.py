@@ -42,7 +42,7 @@ def decide(alice_api):
 
     def decide(action, **more):
         delta = PlaybookDelta.objects.filter(operation="add").order_by("pk").first()
-        url = f"/api/v1/playbook/deltas/{delta.pk}/{action}"
+        url = f"/api/v1/proposals/{delta.pk}/{action}"
         answer = alice_api.post(url, more)
         assert answer.status_code == 200, answer.content
         delta.refresh_from_db()
@@ -101,7 +101,7 @@ def test_rejected_it_is_given_by_no_door_and_as_a_rule_it_is_again(
 
     content = PlaybookDelta.objects.get(operation="add").content
     rule = {"project_id": str(project.pk), "content": content, "category": "gotchas"}
-    assert alice_api.post("/api/v1/playbook/entries", rule).status_code == 201
+    assert alice_api.post("/api/v1/playbook/rules", rule).status_code == 201
 
     assert {"start", "task"} <= which(doors("s4"), words)
 

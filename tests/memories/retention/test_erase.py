@@ -391,7 +391,7 @@ class TestRefusals:
             later()
             runner.run(Job.objects.get(kind=runs.KIND).pk)
         assert AceRun.objects.get().state == "failed"
-        bob_api.post(f"{API}/ace/runs/{run_id}/resume")
+        bob_api.post(f"{API}/runs/{run_id}/resume")
         later()
         bob_api.post(f"{API}/complete-task", task, **key)
         later()
@@ -607,7 +607,7 @@ class TestDump:
         own = client_of(project, role=Role.CURATOR, user_id=USER["user_id"])
         run_id = a_finished_task(_keyed(own), project, MARK)
         made = private_part(_keyed(client_of(project)), project, MARK, scope=USER)
-        accepted = alice_api.post(f"{API}/playbook/deltas/{made['delta']}/accept")
+        accepted = alice_api.post(f"{API}/proposals/{made['delta']}/accept")
         assert accepted.status_code == 200, accepted.content
         run_jobs()
         job = Job.objects.create(

@@ -141,7 +141,7 @@ class TestProject:
                 "category": "gotchas",
                 "content": "Take the lock before you read the stock.",
             }
-            alice_api.post("/api/v1/playbook/entries", body, format="json")
+            alice_api.post("/api/v1/playbook/rules", body, format="json")
 
         assert indexing()["waiting"] == 1
 

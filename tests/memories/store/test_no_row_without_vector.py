@@ -182,7 +182,7 @@ class TestSweep:
             "content": "Take the lock before you read the stock.",
         }
         with outage():
-            alice_api.post("/api/v1/playbook/entries", entry, format="json")
+            alice_api.post("/api/v1/playbook/rules", entry, format="json")
         Job.objects.all().delete()
         assert missing() == 1
 

@@ -11,7 +11,7 @@ from playbook.review import decide, verification
 from tests.playbook.conftest import occasion
 
 RULE = "Keep the table of routes in `src/urls.py` in the order of the manual."
-ENTRIES = "/api/v1/playbook/entries"
+ENTRIES = "/api/v1/playbook/rules"
 
 
 @pytest.fixture

@@ -185,7 +185,7 @@ class TestUnsafe:
         assert (delta.status, delta.risk) == ("pending", risk)
         assert delta.served_persons == []
         body = {"project_id": project.pk, "action": "accept", "ids": [delta.pk]}
-        answer = alice_api.post("/api/v1/playbook/deltas/bulk", body, format="json")
+        answer = alice_api.post("/api/v1/proposals/bulk", body, format="json")
         assert answer.json()["results"][0]["status"] == "refused"
 
     @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from playbook.models import Playbook, PlaybookDelta, PlaybookEntry
 from tests.playbook.conftest import propose
 
-URL = "/api/v1/playbook/deltas"
+URL = "/api/v1/proposals"
 TIMES = 10
 TOPICS = (
     "`uv.lock` beside `pyproject.toml`",

@@ -48,7 +48,7 @@ def complete(agent, project):
 @pytest.fixture
 def detail(alice_api):
     def get(entry):
-        return alice_api.get(f"/api/v1/playbook/entries/{entry.pk}").json()
+        return alice_api.get(f"/api/v1/playbook/rules/{entry.pk}").json()
 
     return get
 
@@ -250,7 +250,7 @@ class TestCredit:
         self, complete, other_project, charlie_api
     ):
         made = charlie_api.post(
-            "/api/v1/playbook/entries",
+            "/api/v1/playbook/rules",
             {"project_id": str(other_project.pk), "content": "Charlie's own rule."},
         ).json()
 

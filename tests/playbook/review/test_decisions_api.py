@@ -17,7 +17,7 @@ from playbook.models import (
 )
 from tests.playbook.conftest import propose
 
-URL = "/api/v1/playbook/deltas"
+URL = "/api/v1/proposals"
 RULE = "When calling `edit_file`, pass `path` instead of `file`."
 MORE = f"{RULE} It also takes `encoding`."
 
