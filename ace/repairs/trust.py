@@ -29,6 +29,8 @@ from projects.own_hosts import find_own_hosts
 # One cure has this share of the repairs. Others' were shown by so many, independently.
 MIN_SHARE, MIN_SESSIONS, MIN_PERSONS = 0.6, 2, 2
 MIN_ALIKE = 0.3  # share of the words of two commands of which one stands for the other
+# Edits that say something without their code: what the project chose to do of an issue.
+TELLING_EDITS = ("suppression", "wrap")
 UNLIKE = 0.15  # a repair of code that is unlike counts less, but never for nothing
 
 
@@ -147,9 +149,8 @@ def choose_words(cure: ChosenCure, trusted: Sequence[ObservedRepair]) -> FixWord
         cure=row.cure,
         failed="" if is_kind_only else row.seen["failed"],
         worked="" if is_kind_only else row.seen["worked"],
-        # Without the code, that a line was rewritten says nothing.
         is_sayable=row.seen["is_sayable"]
-        and not (is_kind_only and row.cure == "rewrite"),
+        and not (is_kind_only and row.cure not in TELLING_EDITS),
         is_sure=row.seen["is_sure"] or cure.sessions >= MIN_SESSIONS,
         is_alike=_is_alike(cure, row),
         is_shared=bool(trusted)
