@@ -30,6 +30,7 @@ class TestWhatLasts:
             "We never log the body of a request.",
             "Write the titles of pull requests in English from now on.",
             "In future, name the ticket in the commit.",
+            "Name the ticket in the commit in future.",
             "Don't ever commit the lock file by hand.",
             "Ab jetzt bitte alle Beträge in Cent.",
             "Schreibe Tests künftig unter tests/unit.",
@@ -59,6 +60,9 @@ class TestWhatLasts:
             "> From now on, use the other door.\nWho wrote this?",
             "Add a test so that it cannot break again.",
             "Always.",
+            "To suppress this warning in future sessions, run:",
+            "If this may be needed in the future, say why it stays.",
+            "**Always** → Exit with 1 on any error",
         ],
     )  # fmt: skip
     def test_what_reports_asks_or_quotes_is_none(self, prompt):
