@@ -35,7 +35,7 @@ class Basis(StrEnum):
 class Draft:
     """An unsaved delta, and what is known about it until it is saved.
 
-    `around` are the texts around its quotes, and `secrets` the kinds of secrets that were
+    `around` are the texts around its quotes, `seen` what people said and calls showed, and `secrets` the kinds of secrets that were
     masked in it. `warning` says why a person must see it, and `is_believed` that the
     project believes what is told of calls and tests. `vector` and `match` are those of its
     text. `losses` maps each entry that a whole import removes or shrinks to the tokens that it
@@ -45,6 +45,7 @@ class Draft:
     delta: PlaybookDelta
     basis: Basis = Basis.WORD
     around: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     warning: str = ""
     is_believed: bool = False
@@ -52,6 +53,10 @@ class Draft:
     losses: Mapping[uuid.UUID, int] = field(default_factory=dict)
     vector: Vector | None = None
     match: Match = NO_MATCH
+
+    def has_seen(self, name: str) -> bool:
+        """Whether a name stands letter by letter in what people said and calls showed."""
+        return any(name in text for text in self.seen)
 
     @property
     def is_by_person(self) -> bool:

@@ -103,9 +103,10 @@ def _affected_entries(draft: Draft) -> list[PlaybookEntry]:
 
 
 def check_evidence(draft: Draft, entries: Sequence[PlaybookEntry] = ()) -> GateResult:
-    """Check that quotes support it, and that it names nothing that they do not name.
+    """Check that quotes support it, and that it names nothing that nobody named.
 
-    A rule that is reworded may keep its names.
+    A name stands in the quotes, in what people said and calls showed on the same occasion, or
+    in the rule that it rewords.
     """
     delta = draft.delta
     quotes = [quote["quote"] for quote in delta.evidence]
@@ -116,17 +117,18 @@ def check_evidence(draft: Draft, entries: Sequence[PlaybookEntry] = ()) -> GateR
     missing = ""
     if delta.content and delta.operation in WRITES_TEXT:
         found = [*quotes, *(entry.content for entry in entries)]
-        if names := find_ungrounded(delta.content, found):
+        names = find_ungrounded(delta.content, found)
+        if unseen := [name for name in names if not draft.has_seen(name)]:
             missing = (
-                f"The evidence does not contain {', '.join(names[:5])}; leave it out, or "
+                f"The evidence does not contain {', '.join(unseen[:5])}; leave it out, or "
                 "write it as the evidence has it."
             )
     return _judge(
         "evidence",
         len(quotes),
         1,
-        fails=[no_quote if teaches else "", missing],
-        warns=[no_quote if removes else ""],
+        fails=[no_quote if teaches else ""],
+        warns=[no_quote if removes else "", missing],
     )
 
 
