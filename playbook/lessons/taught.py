@@ -44,6 +44,8 @@ CATEGORIES: dict[str, str] = {
     Kind.DECISION: "architecture",
     Kind.PROCEDURE: "patterns",
 }
+# Whose texts show that a name exists: not the agent's own, and not those of strangers.
+WITNESSES = (Speaker.PERSON, Speaker.CALL, Speaker.TEST)
 FOREIGN = "Its words come from a foreign text."
 # Who reported a task, as the first words of a sentence for the reviewer.
 TELLERS = {
@@ -73,10 +75,8 @@ def _read_one(
 ) -> Draft | None:
     lesson = each.lesson
     said = quotes.find(lesson.quotes, occasion.sources)
-    if each.operation == Teaches.CONFIRM:
-        said = (
-            said if is_shown(said) else ()
-        )  # that an agent did it again is no evidence
+    if each.operation == Teaches.CONFIRM and not is_shown(said):
+        return None  # that an agent did it again is no evidence
     entry = _find_entry(project, each.label) if each.label else None
     if entry is None and each.operation in (Teaches.CONFIRM, Teaches.CONTRADICT):
         return None  # The rule is gone, so there is nothing to vote for or to change.
@@ -112,6 +112,7 @@ def _read_one(
         Basis.WORD if warning else basis,
         is_believed=is_believed(project, occasion, caller),
         around=tuple(quotes.surroundings(said, occasion.sources)),
+        seen=tuple(each.text for each in occasion.sources if each.speaker in WITNESSES),
         warning=warning,
         is_candidate=each.operation == Teaches.CANDIDATE,
     )

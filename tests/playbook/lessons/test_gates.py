@@ -34,11 +34,9 @@ class TestEvidence:
             (LINT, ["Run `make lint` always."], [LINT], "No verbatim quote"),
             (LINT, ["make"], [LINT], "No verbatim quote"),  # too short
             (LINT, ["run `make lint`"], [LINT], "No verbatim quote"),  # another case
-            ("Use `never_seen` in `src/a.py`.", [LINT], [LINT], "never_seen"),
-            ("Retry 30 times on 1.30.", [LINT], ["130 times", LINT], "30"),
         ],
     )
-    def test_what_its_quotes_do_not_carry_is_refused(
+    def test_what_no_quote_carries_is_refused(
         self, project, bob, text, quotes, said, why
     ):
         at = occasion(*said)
@@ -48,6 +46,23 @@ class TestEvidence:
         assert delta.status == "rejected"
         assert why in gate(delta, "evidence")["message"]
         assert not PlaybookEntry.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("text", "quotes", "said", "why"),
+        [
+            ("Use `never_seen` in `src/a.py`.", [LINT], [LINT], "never_seen"),
+            ("Retry 30 times on 1.30.", [LINT], ["140 times", LINT], "30"),
+        ],
+    )
+    def test_a_name_that_nobody_named_waits(
+        self, project, bob, text, quotes, said, why
+    ):
+        [delta] = intake.take(
+            project, [lesson(text, quotes=quotes)], occasion(*said), bob
+        )
+
+        assert (delta.status, delta.served_persons) == ("pending", [])
+        assert why in gate(delta, "evidence")["message"]
 
     def test_a_quote_is_found_in_another_field_and_trimmed(self, project, bob):
         at = occasion("nothing", f"He said: {LINT} Then he left.")
