@@ -54,6 +54,7 @@ def _teach(task: Task, repair: TaskRepair) -> Iterator[Lesson]:
             _quote_error(failed, repair.line or repair.signature.line),
             *map(_quote_call, calls),
             *_quote_name(failed),
+            *_quote_folder(fixed, repair.folder),
         )
         yield Lesson(
             content=content,
@@ -86,6 +87,8 @@ def _write(repair: TaskRepair, first: ToolCall | None) -> str:
     if first:
         start = " ".join(takewhile(lambda word: word[0] != "-", failed.split()))
         return _fit([f"Run `{first_ran}` when `{start}` fails with {said}."])
+    if repair.folder:
+        return _fit([f"Run `{failed}` in `{repair.folder}`; elsewhere it fails with {said}."])  # fmt: skip
     return _fit(
         [
             f"Run `{repair.worked}`, not `{failed}`, which fails with {said}.",
@@ -125,6 +128,14 @@ def _quote_error(call: ToolCall, line: str) -> Quote:
         start, line = 0, call.result[:MAX_QUOTE]
     text = line[:MAX_QUOTE]
     return Quote(text, call.result_field, start, start + len(text), speaker=Speaker.CALL)  # fmt: skip
+
+
+def _quote_folder(call: ToolCall, folder: str) -> Iterator[Quote]:
+    """Quote the folder that the client said, which is in no argument."""
+    if folder:
+        end = len(call.cwd.rstrip("/"))
+        start = end - len(folder)
+        yield Quote(folder, call.cwd_field, start, end, speaker=Speaker.CALL)
 
 
 def _quote_name(call: ToolCall) -> Iterator[Quote]:

@@ -42,7 +42,8 @@ class TaskRepair:
 
     `cure` names what was done, so that the same cure of another task has the same name.
     `failed` and `worked` are the two commands, paths, texts of code or arguments. `line` is
-    the line of the failure that says most about the cure, if it is not the signature's.
+    the line of the failure that says most about the cure, if it is not the signature's, and
+    `folder` the one in which a client says that it ran.
     `first_index` is the call that had to come before the one that worked. `has_worked` is
     False if the failure came back. `is_sure` says that one session is enough to say it.
     """
@@ -54,6 +55,7 @@ class TaskRepair:
     worked: str
     fixed_index: int
     line: str = ""
+    folder: str = ""
     first_index: int | None = None
     has_worked: bool = True
     is_sayable: bool = True
@@ -180,8 +182,8 @@ def _of_command(
     if is_edited and not change.is_named:
         return None  # the edit may be the cure
     worked = commands.whole(step.call.command)
-    if change.folder and not [*commands.cd_targets(worked)]:
-        worked = f"cd {change.folder} && {worked}"
+    folder = "" if [*commands.cd_targets(worked)] else change.folder
+    worked = f"cd {folder} && {worked}" if folder else worked
     return TaskRepair(
         failure=failure,
         signature=signature,
@@ -190,6 +192,7 @@ def _of_command(
         worked=worked[:MAX_TEXT],
         fixed_index=step.call.index,
         line=_telling_line(failure, signature.line, error, change),
+        folder=folder,
         has_worked=has_worked,
         is_sayable=(signature.is_telling or change.is_named)
         and 0 < len(worked) <= MAX_SAID

@@ -89,6 +89,10 @@ class ToolCall:
         return f"tool_usage.{self.index}.result"
 
     @property
+    def cwd_field(self) -> str:
+        return f"tool_usage.{self.index}.cwd"
+
+    @property
     def name_field(self) -> str:
         return f"tool_usage.{self.index}.tool_name"
 
@@ -120,7 +124,7 @@ class Task:
         """Return the text of a field. Raise KeyError if the field is unknown.
 
         The fields are `goal`, `result`, `feedback`, `tool_usage.<i>.result`,
-        `tool_usage.<i>.arguments` and `tool_usage.<i>.tool_name`.
+        `tool_usage.<i>.arguments`, `tool_usage.<i>.tool_name` and `tool_usage.<i>.cwd`.
         """
         if field in ("goal", "result", "feedback"):
             return str(getattr(self, field))
@@ -180,6 +184,8 @@ def _part(call: ToolCall, part: str) -> str:
         return call.arguments_text
     if part == "tool_name":
         return call.tool_name
+    if part == "cwd":
+        return call.cwd
     raise KeyError(part)
 
 

@@ -70,6 +70,21 @@ def test_a_plain_failure_with_its_cure_is_taught(failure):
     assert lesson.quotes[0].quote in error
 
 
+def test_the_folder_that_a_client_says_is_quoted():
+    failed, cured = steps("yarn build", "error no package.json was found", "yarn build")
+    calls = [failed | {"cwd": "/srv/shop"}, cured | {"cwd": "/srv/shop/web"}]
+    task = tasks.parse({"tool_usage": calls})
+
+    (lesson,) = fixes.find(task)
+
+    assert lesson.content == (
+        'Run `yarn build` in `web`; elsewhere it fails with "error no package.json was found".'
+    )
+    assert ("tool_usage.1.cwd", "web") in [(q.field, q.quote) for q in lesson.quotes]
+    for quote in lesson.quotes:
+        assert quote.quote == task.text(quote.field)[quote.start : quote.end]
+
+
 def call(name, result, /, **arguments):
     return {"tool_name": name, "arguments": arguments, "result": result}
 
