@@ -44,6 +44,7 @@ def read_sources(task: Task, run_id: str) -> Iterator[SourceText]:
             (call.result_field, call.result, speaker_of(call, is_refused=is_refused)),
             (call.arguments_field, call.arguments_text, Speaker.CALL),
             (call.name_field, call.tool_name, Speaker.CALL),
+            (call.cwd_field, call.cwd, Speaker.CALL),
         )
         for field, text, speaker in texts:
             yield SourceText(RUN, run_id, field, text, speaker, call.has_failed)
