@@ -53,6 +53,8 @@ _OF_ONE_MOMENT = re.compile(
     r"(?<![\w-])-{1,2}(?:run|k|testNamePattern|tests|Dtest|grep|filter)[= ]|::\w"
     r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|/\d{2,}\b|#\d+|\b\d{6,}\b|\$\(|`"
     r"|@\{|HEAD[~^]|\bstash\b"
+    # A number that is no value of a flag and no version: `gh pr diff 104`.
+    r"|(?<!\S)(?!(?:use|install)\b)[a-z][\w-]{0,40} #?\d{1,6}(?!\S)"
 )
 
 

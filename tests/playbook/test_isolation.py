@@ -25,27 +25,27 @@ class TestOtherProjects:
     @pytest.mark.parametrize(
         ("method", "path"),
         [
-            ("get", "/entries/{entry}"),
-            ("patch", "/entries/{entry}"),
-            ("delete", "/entries/{entry}"),
-            ("get", "/entries/{entry}/history"),
-            ("get", "/deltas/{delta}"),
-            ("post", "/deltas/{delta}/accept"),
-            ("post", "/deltas/{delta}/edit"),
-            ("post", "/deltas/{delta}/merge"),
-            ("post", "/deltas/{delta}/reject"),
-            ("post", "/deltas/{delta}/undo"),
-            ("get", "?project_id={project}"),
-            ("get", "/changes?project_id={project}"),
-            ("get", "/render?project_id={project}"),
-            ("get", "/deltas?project_id={project}"),
+            ("get", "/playbook/rules/{entry}"),
+            ("patch", "/playbook/rules/{entry}"),
+            ("delete", "/playbook/rules/{entry}"),
+            ("get", "/playbook/rules/{entry}/history"),
+            ("get", "/proposals/{delta}"),
+            ("post", "/proposals/{delta}/accept"),
+            ("post", "/proposals/{delta}/edit"),
+            ("post", "/proposals/{delta}/merge"),
+            ("post", "/proposals/{delta}/reject"),
+            ("post", "/proposals/{delta}/undo"),
+            ("get", "/playbook?project_id={project}"),
+            ("get", "/playbook/changes?project_id={project}"),
+            ("get", "/playbook/render?project_id={project}"),
+            ("get", "/proposals?project_id={project}"),
         ],
     )
     def test_charlie_finds_nothing(self, charlie_api, project, alices, method, path):
         entry, delta = alices
         url = path.format(entry=entry.pk, delta=delta.pk, project=project.pk)
 
-        answer = getattr(charlie_api, method)(f"{URL}{url}")
+        answer = getattr(charlie_api, method)(f"/api/v1{url}")
 
         assert answer.status_code == 404
         assert "alpha secret" not in str(answer.json())
@@ -56,7 +56,7 @@ class TestOtherProjects:
         _, delta = alices
         body = {"project_id": other_project.pk, "action": "accept", "ids": [delta.pk]}
 
-        [item] = charlie_api.post(f"{URL}/deltas/bulk", body).json()["results"]
+        [item] = charlie_api.post("/api/v1/proposals/bulk", body).json()["results"]
 
         assert item["problem"]["status"] == 404
         assert PlaybookDelta.objects.get(pk=delta.pk).status == "pending"
@@ -68,12 +68,12 @@ class TestOtherProjects:
         own = {"project_id": other_project.pk}
 
         for path, query in (
-            ("", {"q": entry.content}),
-            ("/render", {"task": entry.content}),
-            ("/changes", {"entry": entry.pk}),
-            ("/deltas", {"entry": entry.pk}),
+            ("/playbook", {"q": entry.content}),
+            ("/playbook/render", {"task": entry.content}),
+            ("/playbook/changes", {"entry": entry.pk}),
+            ("/proposals", {"entry": entry.pk}),
         ):
-            answer = charlie_api.get(f"{URL}{path}", own | query)
+            answer = charlie_api.get(f"/api/v1{path}", own | query)
             assert answer.status_code == 200
             assert "alpha secret" not in str(answer.json())
 
@@ -97,16 +97,16 @@ class TestOtherUsers:
         other = client_of(project, user_id="u2")
 
         pages = [
-            other.get(f"{URL}{path}", {"project_id": project.pk})
-            for path in ("", "/changes", "/deltas")
+            other.get(f"/api/v1{path}", {"project_id": project.pk})
+            for path in ("/playbook", "/playbook/changes", "/proposals")
         ]
         pages.append(other.get(URL, {"project_id": project.pk, "revision": 2}))
-        pages.append(other.get(f"{URL}/entries/{entry.pk}"))
-        pages.append(other.get(f"{URL}/entries/{entry.pk}/history"))
+        pages.append(other.get(f"{URL}/rules/{entry.pk}"))
+        pages.append(other.get(f"{URL}/rules/{entry.pk}/history"))
 
         assert all(page.status_code == 200 for page in pages)
         assert str(private.pk) not in str([page.json() for page in pages])
-        assert other.get(f"{URL}/deltas/{delta.pk}").status_code == 404
+        assert other.get(f"/api/v1/proposals/{delta.pk}").status_code == 404
 
     def test_a_merge_names_no_memory_of_another_user(
         self, client_of, project, alice, bob, private, memory, write
@@ -138,6 +138,6 @@ class TestOtherUsers:
         vote = learned(entry.content, memory_id=private.pk)
         propose(project, [vote], bob)
 
-        shown = client_of(project, user_id="u1").get(f"{URL}/entries/{entry.pk}").json()
+        shown = client_of(project, user_id="u1").get(f"{URL}/rules/{entry.pk}").json()
 
         assert shown["supporting_memory_ids"] == [str(private.pk)]

@@ -55,7 +55,7 @@ def read(alice_api, project):
 @pytest.fixture
 def verify(alice_api):
     def post(entry, api=alice_api, **body):
-        return api.post(f"{URL}/entries/{entry.pk}/verify", body)
+        return api.post(f"{URL}/rules/{entry.pk}/verify", body)
 
     return post
 
@@ -415,7 +415,7 @@ class TestVerifying:
         assert (answer.status_code, answer.json()["code"]) == (409, "entry_state")
 
     def test_sent_twice_it_is_done_once(self, write, alice_api):
-        url = f"{URL}/entries/{write().pk}/verify"
+        url = f"{URL}/rules/{write().pk}/verify"
         for _ in range(2):
             alice_api.post(url, {}, headers={"Idempotency-Key": "k1"})
 

@@ -316,7 +316,7 @@ class TestTheDoor:
         ids = alice_api.post(f"{URL}/import", body).json()["waiting"]
         named = {"project_id": str(project.pk), "action": "accept", "ids": ids}
 
-        answer = alice_api.post(f"{URL}/deltas/bulk", named)
+        answer = alice_api.post("/api/v1/proposals/bulk", named)
 
         codes = {r["problem"]["code"] for r in answer.json()["results"]}
         assert codes == {"own_delta"}

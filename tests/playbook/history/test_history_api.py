@@ -14,7 +14,7 @@ OTHER = "When running `pytest`, set `DJANGO_SETTINGS_MODULE` before."
 @pytest.fixture
 def reword(alice_api):
     def patch(entry, **changes):
-        answer = alice_api.patch(f"{API}/entries/{entry.pk}", changes)
+        answer = alice_api.patch(f"{API}/rules/{entry.pk}", changes)
         assert answer.status_code == 200, answer.json()
         return answer.json()
 
@@ -66,7 +66,7 @@ class TestRevert:
         for action in ("undo", "undo", "undo"):
             delta.refresh_from_db()
             seen = {"expected_version": delta.version}
-            answer = alice_api.post(f"{API}/deltas/{delta.pk}/{action}", seen)
+            answer = alice_api.post(f"/api/v1/proposals/{delta.pk}/{action}", seen)
             assert answer.status_code == 200, answer.json()
 
         answer = revert(delta=str(delta.pk))
@@ -174,7 +174,7 @@ class TestDiff:
         removed = write("Run `make b` first.")
         reword(changed, content="Run `make a` twice.", pinned=True)
         added = write("Run `make c` first.")
-        alice_api.delete(f"{API}/entries/{removed.pk}")
+        alice_api.delete(f"{API}/rules/{removed.pk}")
 
         answer = diff(from_revision=2).json()
 

@@ -51,7 +51,7 @@ class TestEditing:
         entry = write()
         body = {"applies_to": ["tool:gh", "path:docs/**"], "reason": "only there"}
 
-        alice_api.patch(f"{URL}/entries/{entry.pk}", body)
+        alice_api.patch(f"{URL}/rules/{entry.pk}", body)
 
         entry.refresh_from_db()
         assert entry.applies_to == ["tool:gh", "path:docs/**"]
@@ -60,7 +60,7 @@ class TestEditing:
     def test_another_form_is_refused(self, alice_api, write):
         body = {"applies_to": ["everywhere"]}
 
-        answer = alice_api.patch(f"{URL}/entries/{write().pk}", body)
+        answer = alice_api.patch(f"{URL}/rules/{write().pk}", body)
 
         assert answer.status_code == 400
         assert "applies_to" in answer.json()["errors"]

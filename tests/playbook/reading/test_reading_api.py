@@ -211,7 +211,7 @@ class TestChanges:
         assert (update["reason"], update["changed_by"]) == ("Shorter.", "alice")
 
     def test_an_entry_has_its_own_history(self, read, alice_api, changed):
-        answer = alice_api.get(f"{URL}/entries/{changed[0].pk}/history")
+        answer = alice_api.get(f"{URL}/rules/{changed[0].pk}/history")
 
         actions = [change["action"] for change in answer.json()["results"]]
         assert actions == ["update", "add"]
@@ -277,6 +277,6 @@ class TestStatistics:
 class TestMissing:
     @pytest.mark.parametrize("path", ["", "/history"])
     def test_an_unknown_entry_is_404(self, alice_api, path):
-        url = f"{URL}/entries/{uuid.uuid4()}{path}"
+        url = f"{URL}/rules/{uuid.uuid4()}{path}"
 
         assert alice_api.get(url).status_code == 404
