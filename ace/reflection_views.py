@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -86,22 +86,24 @@ class NextReflectionView(ProjectView):
 
 
 class ReflectionView(ProjectView):
+    query_methods: ClassVar[frozenset[str]] = frozenset()
+
     @extend_schema(operation_id="reflections_read", responses=ModelReflectionOut)
     def get(self, request: Request, reflection_id: uuid.UUID) -> Response:
         """A reflection: whether it waits, and what its answer taught."""
         return Response(ModelReflectionOut(self._find(reflection_id, Role.VIEWER)).data)
 
     @extend_schema(
-        operation_id="reflections_answer",
+        operation_id="reflections_put",
         request=ReflectionAnswerIn,
         responses=ModelReflectionOut,
     )
     def put(self, request: Request, reflection_id: uuid.UUID) -> Response:
         """Answer a leased reflection; the same answer again changes nothing."""
+        data = self.body(ReflectionAnswerIn)
         row = self._find(reflection_id, Role.WRITER)
         if row.person not in self.caller.own_names:
             raise errors.NotFound  # it is for the agents of its own person
-        data = self.body(ReflectionAnswerIn)
         answered = reflections.answer(
             row,
             data["part"],

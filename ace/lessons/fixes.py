@@ -59,6 +59,7 @@ def _teach(task: Task, repair: TaskRepair) -> Iterator[Lesson]:
         yield Lesson(
             content=content,
             kind=Kind.FIX,
+            failure=repair.signature.digest,
             quotes=quotes,
             applies_to=(f"tool:{_tool(repair)}",),
             category="gotchas",

@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                     "session",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",

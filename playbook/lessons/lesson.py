@@ -80,7 +80,8 @@ class Lesson:
     """A rule that somebody teaches: one sentence of at most 40 words, and its quotes.
 
     `applies_to` is `always`, `tool:NAME`, `path:GLOB`, `language:NAME` or a topic in words.
-    `expires_when` says in words until when it holds, as in "PR 214 merged".
+    `expires_when` says in words until when it holds, as in "PR 214 merged". `failure` is the
+    digest of the error that a fix cures: equal errors differ only in their values.
     """
 
     content: str
@@ -95,6 +96,7 @@ class Lesson:
     producer_version: str = ""
     confidence: float = 0.0
     expires_when: str = ""
+    failure: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -6,6 +6,7 @@ The inbox shows a lesson once. A rejected lesson returns to the inbox after it r
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,6 +35,7 @@ from search import semantic
 Status = PlaybookDelta.DeltaStatus
 # Repeats after which a rejected lesson returns to the inbox.
 REPEATS_TO_RETURN = 5
+_NUMBER = re.compile(r"\d+")
 
 
 def reconsider(draft: Draft, decision: Decision, caller: Caller) -> Decision:
@@ -44,8 +46,7 @@ def reconsider(draft: Draft, decision: Decision, caller: Caller) -> Decision:
     if not draft.is_lesson or decision.status == Status.REJECTED:
         return decision
     known = list(_known_lessons(draft))
-    content = draft.delta.content
-    same = [each for each in known if same_text.is_same(each.content, content)]
+    same = [each for each in known if _is_same(each, draft.delta)]
     rejected = next((d for d in same if d.status == Status.REJECTED), None)
     waiting = next((d for d in same if d.status == Status.PENDING), None)
     held = _hold(draft, decision, known)
@@ -59,6 +60,15 @@ def reconsider(draft: Draft, decision: Decision, caller: Caller) -> Decision:
         note = f"The same lesson waits already, as delta {waiting.pk}."
         return _repeat(waiting, decision, note)
     return _decide_repeat(rejected, draft.delta, held) if rejected else held
+
+
+def _is_same(known: PlaybookDelta, delta: PlaybookDelta) -> bool:
+    """Whether both say the same; of two fixes of one failure, numbers may differ."""
+    texts = known.content, delta.content
+    failure = delta.payload.get("failure")
+    if failure and failure == known.payload.get("failure"):
+        texts = _NUMBER.sub("0", known.content), _NUMBER.sub("0", delta.content)
+    return same_text.is_same(*texts)
 
 
 def _repeat(earlier: PlaybookDelta, decision: Decision, note: str) -> Decision:

@@ -132,6 +132,8 @@ def _payload(lesson: Lesson, occasion: Occasion) -> dict[str, Any]:
     payload: dict[str, Any] = {"feedback_source": occasion.feedback_source}
     if lesson.priority:
         payload["priority"] = lesson.priority
+    if lesson.failure:
+        payload["failure"] = lesson.failure
     answer = ANSWER.match(lesson.content) if lesson.kind == Kind.ANSWER else None
     if answer:
         question = answer[1].strip().rstrip(",").removeprefix("When asked ")

@@ -123,7 +123,7 @@ class TestTheClaim:
 
         assert run.request["counted_as"] == "agent"
         assert (
-            "The agent itself told how it ended"
+            "The agent itself reported it"
             in PlaybookDelta.objects.get(run_id=run.pk).reason
         )
 

@@ -91,10 +91,17 @@ class TestOnePerson:
 
         assert not PlaybookEntry.objects.exists()
 
-    def test_a_key_that_may_attest_has_it_for_its_own_agents_at_once(
-        self, repair, alice_api, bob_api
+    def test_an_environment_that_a_key_attests_needs_nobody_else(
+        self, repair, alice_api
     ):
         repair(alice_api, feedback="reward 1", feedback_source="environment")
+
+        assert PlaybookEntry.objects.get().is_active
+
+    def test_a_key_that_may_attest_has_it_for_its_own_agents_at_once(
+        self, repair, alice_api
+    ):
+        repair(alice_api)
 
         delta = PlaybookDelta.objects.get()
         assert (delta.status, delta.served_persons) == ("pending", [delta.person])

@@ -399,5 +399,5 @@ def test_a_prompt_that_only_says_how_to_work_from_now_on_is_learned(api, run_job
     [delta] = PlaybookDelta.objects.all()
     assert (delta.content, delta.status) == (
         "From now on, never write reports to the desktop.",
-        "pending",
+        "applied",  # nobody else is in the project
     )

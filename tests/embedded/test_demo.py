@@ -81,7 +81,8 @@ class TestTasks:
             PlaybookEntry.objects.filter(project=demo_project).current().order_by("pk")
         )
 
-        assert [entry.label for entry in entries] == ["gotchas-00001", "gotchas-00002"]
+        labels = [entry.label for entry in entries]
+        assert labels == ["gotchas-00001", "best-practices-00002"]
         assert "`customer_id`" in entries[0].content
         assert entries[1].content.startswith("Never change the order")
 

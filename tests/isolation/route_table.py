@@ -36,7 +36,8 @@ class Route:
     needs, None for anybody known; a lower role gets `below`. A stranger to the project
     gets `stranger`. `is_private`: another user of the same project gets that, too.
     `is_raw`: the body is a file, which has no fields. `is_users_own`: a writer's key also
-    needs to act for users, as the route writes what is a user's own.
+    needs to act for users, as the route writes what is a user's own. `is_own_persons`: it
+    is found by the keys of the person alone who made the row.
     """
 
     method: str
@@ -51,6 +52,7 @@ class Route:
     is_for_root: bool = field(default=False)
     is_raw: bool = False
     is_users_own: bool = False
+    is_own_persons: bool = False
 
     @property
     def name(self) -> str:
@@ -439,8 +441,9 @@ TABLE = [
         "PUT",
         REFLECTION,
         ("reflection",),
-        body={"part": 1, "answer": {"reasoning": "", "errors": [], "lessons": []}},
+        body=filled(part=1, answer={"reasoning": "", "errors": [], "lessons": []}),
         lowest=WRITER,
+        is_own_persons=True,
     ),
     Route(
         "POST",

@@ -30,6 +30,8 @@ ALLOWED = {
     "agents/tasks.py: end_idle_conversations": "the system ends what is idle",
     "agents/management/commands/demo_agent.py: learn": "whoever has a shell owns all",
     "agents/management/commands/demo_agent.py: find_or_create_project": "the same",
+    "ace/tasks.py: ask_again": "the system asks the model again after an outage",
+    "ace/management/commands/record.py: _find": "whoever has a shell owns all",
     "ace/management/commands/replay.py: in_process": "whoever has a shell owns all",
     "ace/management/commands/replay.py: handle": "whoever has a shell owns all",
 }
@@ -46,7 +48,8 @@ def files():
 def entry_points():
     root = Path(settings.BASE_DIR)
     for path in files():
-        if ENTRY_POINTS & {*path.relative_to(root).with_suffix("").parts}:
+        parts = path.relative_to(root).with_suffix("").parts
+        if ENTRY_POINTS & {*parts, path.stem.rpartition("_")[2]}:
             yield path
 
 

@@ -254,12 +254,12 @@ class TestProposeRule:
 
         assert "quote it verbatim" in text
 
-    def test_a_rule_that_its_evidence_does_not_show_is_rejected(self, bob_mcp):
+    def test_a_rule_with_a_name_that_its_evidence_does_not_show_waits(self, bob_mcp):
         told = bob_mcp.call(
             "propose_rule", text="Use `rsync --delete` on 42 hosts.", evidence=SEEN
         )
 
-        assert told["status"] == "rejected"
+        assert told["status"] == "pending"
         assert told["reason"]
 
     def test_a_rule_needs_evidence(self, bob_mcp):

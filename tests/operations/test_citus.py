@@ -26,6 +26,8 @@ OF_ONE_PROJECT = {
     "exposure_once_per_run",
     "lexeme_once_per_corpus",
     "ace_reflection_run_id_key",
+    "ace_modelreflection_run_id_key",
+    "reflection_once_per_part",
     "task_file_once_per_run",
     "task_command_once_per_run",
     "memory_exposure_once_per_run",

@@ -53,6 +53,7 @@ NO_RENDERERS = {
     "ace.models": "it names a row in the admin",
     "memories.models": "it names a row in the admin",
     "playbook.models": "it names a row in the admin",
+    "ace.lessons.question": "it writes a prompt, whose texts stand between markers",
     "playbook.exchange.import_plan": "it writes the reason of a proposal, one sentence",
     "playbook.management.commands.import": "it prints what `import_plan` says",
 }

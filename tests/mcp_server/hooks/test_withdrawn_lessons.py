@@ -29,7 +29,7 @@ def episode(project, bob):
     """Finish a task as an episode, in one of Bob's sessions."""
 
     def episode(session="s1", **changed):
-        request = {**TASK, "session_id": session, **changed}
+        request = {**TASK, "feedback_source": "agent", "session_id": session} | changed
         run = runs.complete(project, request, bob, source=EpisodeSource())
         return Memory.objects.get(pk=run.memory_id)
 
