@@ -21,7 +21,6 @@ from common.text import (
     hidden_text,
     literals,
     normalise,
-    plain_text,
     prompt_injection,
     question_focus,
     quote,
@@ -214,7 +213,7 @@ HEAVY = frozenset(
 )
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "normalise": normalise.normalise,
-    "similarity_hash": plain_text.similarity_hash,
+    "hash_text": same_text.hash_text,
     "make_storable": storable_json.make_storable,
     "drop_invisible": visible.drop_invisible,
     "matching_form": visible.matching_form,
