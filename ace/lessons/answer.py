@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, create_model
 
 from inference.language import schemas
+from playbook.lessons import candidates
 from playbook.lessons.lesson import (
     Kind,
     Lesson,
@@ -83,9 +84,9 @@ def read_lessons(
 
     `rules` are those that the prompt showed, by their labels.
     """
-    candidates = [each for each in answer.lessons if each.operation == "candidate"]
+    wishes = [each for each in answer.lessons if each.operation == "candidate"]
     others = [each for each in answer.lessons if each.operation != "candidate"]
-    kept = [*others[: 2 * MAX_LESSONS], *candidates[:MAX_CANDIDATES]]
+    kept = [*others[: 2 * MAX_LESSONS], *wishes[:MAX_CANDIDATES]]
     added = 0
     for each in kept:
         added += each.operation in (Operation.ADD, Operation.UPDATE)
@@ -95,10 +96,16 @@ def read_lessons(
         yield TaughtLesson(
             lesson=_lesson(each, model),
             operation=each.operation,
-            label=each.label,
+            label=each.label if _may_name(each) else "",
             version=rule.version if rule else None,
             reason="A language model read the session.",
         )
+
+
+def _may_name(answer: LessonAnswer) -> bool:
+    if answer.label.startswith(candidates.PREFIX):
+        return True
+    return answer.operation in _OF_RULE
 
 
 def _lesson(answer: LessonAnswer, model: str) -> Lesson:

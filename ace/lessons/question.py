@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from access.restored_caller import caller_of
 from ace.lessons import run_lines, session_lines
 from ace.lessons.answer import ReflectionAnswer, shape_for
 from ace.lessons.record import RecordHeader, RecordPart, write_parts
@@ -16,18 +17,19 @@ from ace.lessons.session_lines import StoredMessage
 from ace.models import ModelReflection
 from common.text.quote import json_string
 from conversations.formats.message import ChatMessage
-from conversations.models import Message, Transcript
+from conversations.models import Message, Session, Transcript
 from conversations.transcripts.events import recorded_fields
 from inference.language import prompts
 from inference.language.fence import FencedText, fence_texts
 from inference.language.prompts import Prompt
 from playbook.entries import neighbours
+from playbook.lessons import candidates as lesson_candidates
 from playbook.lessons import waiting as lessons_waiting
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.models import LessonCandidate, PlaybookDelta, PlaybookEntry
 
 PURPOSE = "reflection"
 MAX_TOKENS = 3_000  # of an answer
-MAX_RULES = 30
+MAX_RULES, MAX_CANDIDATES = 30, 20
 MAX_SEARCHED, MAX_SEARCHED_TEXT = 20, 1_000  # texts, and characters of each
 _FENCE = re.compile(r"^==== [0-9a-f]+ ", re.MULTILINE)
 
@@ -41,10 +43,11 @@ class Question:
     part: RecordPart
     rules: Mapping[str, PlaybookEntry]
     waiting: Mapping[str, PlaybookDelta]
+    candidates: Mapping[str, LessonCandidate]
 
     @property
     def shape(self) -> type[ReflectionAnswer]:
-        return shape_for([*self.rules, *self.waiting])
+        return shape_for([*self.rules, *self.waiting, *self.candidates])
 
     @property
     def hash(self) -> str:
@@ -64,9 +67,15 @@ def build(row: ModelReflection) -> Question | None:
         return None
     part = parts[row.parts_done]
     rules, waiting = find_rules(row, part), find_waiting(row)
+    candidates = find_candidates(row)
+    so_far = [
+        *map(_write_rule, rules),
+        *map(_write_waiting, waiting),
+        *map(_write_candidate, candidates),
+    ]
     texts = [
         FencedText("the record", part.text),
-        FencedText("the rules so far", _write_rules(rules, waiting)),
+        FencedText("the rules so far", "\n".join(so_far) or "There are no rules yet."),
     ]
     if row.results:
         texts.insert(0, FencedText("what the part before taught", _earlier(row)))
@@ -77,6 +86,7 @@ def build(row: ModelReflection) -> Question | None:
         part,
         {rule.label: rule for rule in rules},
         {lessons_waiting.name(delta): delta for delta in waiting},
+        {lesson_candidates.name(each): each for each in candidates},
     )
 
 
@@ -151,11 +161,20 @@ def find_waiting(row: ModelReflection) -> list[PlaybookDelta]:
     return lessons_waiting.find(row.project, [row.person])[-MAX_RULES:]
 
 
-def _write_rules(
-    rules: Sequence[PlaybookEntry], waiting: Sequence[PlaybookDelta]
-) -> str:
-    lines = [*map(_write_rule, rules), *map(_write_waiting, waiting)]
-    return "\n".join(lines) or "There are no rules yet."
+def find_candidates(row: ModelReflection) -> list[LessonCandidate]:
+    """Return the newest candidates of the sessions that the same person may read."""
+    caller = caller_of(row)
+    rows = LessonCandidate.objects.visible_to(caller).filter(project=row.project)
+    found = list(rows.order_by("-updated_at")[:MAX_CANDIDATES])
+    told_in = {key for each in found for key in each.sessions}
+    sessions = Session.objects.visible_to(caller).filter(project=row.project)
+    readable = set(sessions.filter(key__in=told_in).values_list("key", flat=True))
+    return [each for each in found if readable.intersection(each.sessions)]
+
+
+def _write_candidate(candidate: LessonCandidate) -> str:
+    content, told = json_string(candidate.content, None), len(candidate.sessions)
+    return f"[{lesson_candidates.name(candidate)}] {content} (told in {told} sessions)"
 
 
 def _write_waiting(delta: PlaybookDelta) -> str:

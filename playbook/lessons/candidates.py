@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,17 +10,47 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from pgvector.django import CosineDistance
 
+from common.caller import Caller
 from inference.embedding import active_model
 from playbook.delta_vectors import KNOWN_LESSONS
 from playbook.entries.neighbours import MERGE_COSINE
 from playbook.lessons import repeats
 from playbook.lessons.draft import Draft
+from playbook.lessons.lesson import Operation, TaughtLesson
 from playbook.models import LessonCandidate, PlaybookDelta
 from projects.models import Project
 
 SESSIONS = 3
 RETENTION = timedelta(days=90)
 MAX_QUOTES = 20
+PREFIX = "candidate-"
+
+
+def name(candidate: LessonCandidate) -> str:
+    """Return the name by which a candidate is shown to a model."""
+    return f"{PREFIX}{candidate.pk.hex[-8:]}"
+
+
+def settle(
+    project: Project, lessons: Sequence[TaughtLesson], caller: Caller
+) -> Iterator[TaughtLesson]:
+    """Yield the lessons; what names a candidate teaches it once more, in its words."""
+    by_name: dict[str, LessonCandidate] = {}
+    if any(each.label.startswith(PREFIX) for each in lessons):
+        rows = LessonCandidate.objects.visible_to(caller).filter(project=project)
+        by_name = {name(candidate): candidate for candidate in rows}
+    for each in lessons:
+        if not each.label.startswith(PREFIX):
+            yield each
+        elif each.operation != Operation.CONTRADICT and each.label in by_name:
+            lesson = replace(each.lesson, content=by_name[each.label].content)
+            yield replace(
+                each,
+                lesson=lesson,
+                operation=Operation.CANDIDATE,
+                label="",
+                version=None,
+            )
 
 
 def count(draft: Draft) -> Draft | None:

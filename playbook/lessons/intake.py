@@ -58,7 +58,8 @@ def take(
     candidate has no delta before the third session that teaches it.
     """
     caller.require(Role.WRITER, project.pk)
-    left = list(waiting.settle(project, lessons, occasion, caller))
+    counted = list(candidates.settle(project, lessons, caller))
+    left = list(waiting.settle(project, counted, occasion, caller))
     settled = [each for each in left if isinstance(each, PlaybookDelta)]
     others = [each for each in left if isinstance(each, TaughtLesson)]
     drafts = taught.read(project, others, occasion, caller)

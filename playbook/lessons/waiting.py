@@ -47,6 +47,9 @@ def settle(
         if each not in named:
             yield each
             continue
+        if each.operation not in (Operation.CONFIRM, Operation.CONTRADICT):
+            yield replace(each, operation=Operation.ADD, label="", version=None)
+            continue
         delta = by_name.get(each.label)
         said = quotes.find(each.lesson.quotes, occasion.sources)
         if delta is None or not taught.is_shown(said):

@@ -14,8 +14,8 @@ from inference.errors import ProviderDown
 from inference.language.fake import script_answers
 from jobs import runner
 from jobs.models import Job
-from playbook.lessons import waiting
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.lessons import candidates, waiting
+from playbook.models import LessonCandidate, PlaybookDelta, PlaybookEntry
 from tests.ace.lessons.test_record import SESSION, agent, said
 from tests.conversations.transcripts.test_claude_code import line
 from tests.conversations.transcripts.test_route import TranscriptApi, raw
@@ -39,8 +39,8 @@ def carol_api(client_of, project):
 def bobs(bob_api, project, run_jobs):
     """Send a session of Bob that is over; the model answers with these lessons."""
 
-    def send(*lessons, key="one", rows=SESSION):
-        api = TranscriptApi(bob_api, project)
+    def send(*lessons, key="one", rows=SESSION, client=bob_api):
+        api = TranscriptApi(client, project)
         rows = [row | {"uuid": f"{key}-{n}"} for n, row in enumerate(rows)]
         api.sent(raw(rows), key=key, final=True)
         with script_answers(*(answer(*lessons) for _ in lessons[:1] or [0])) as calls:
@@ -172,6 +172,33 @@ def test_a_worker_that_dies_after_the_answer_takes_the_same_answer_in(
     assert not calls
     assert ModelReflection.objects.get().state == "done"
     assert PlaybookDelta.objects.filter(producer="model").count() == 1
+
+
+def test_what_a_person_asks_in_three_sessions_is_proposed(bobs, carol_api, project):
+    wish = lesson("Keep the changelog up to date.", operation="candidate")
+    bobs(wish)
+    label = candidates.name(LessonCandidate.objects.get())
+    again = lesson("", operation="candidate", label=label)
+
+    second, third = (bobs(again, key=key)[0].prompt for key in ("two", "three"))
+
+    assert f'[{label}] "Keep the changelog up to date." (told in 1 ' in second
+    assert "(told in 2 sessions)" in third
+    [delta] = PlaybookDelta.objects.filter(producer="model")
+    assert (delta.content, delta.status) == (wish["content"], "pending")
+    assert len(delta.evidence) == 3
+    assert not LessonCandidate.objects.exists()
+
+
+def test_a_wish_of_another_users_session_is_not_shown(bobs, client_of, project):
+    u1, u2 = (
+        client_of(project, role=Role.WRITER, user_id=user) for user in ("u1", "u2")
+    )
+    wish = lesson("Keep the changelog up to date.", operation="candidate")
+    bobs(wish, key="one", client=u1)
+
+    assert "changelog" in bobs(lesson(), key="two", client=u1)[0].prompt
+    assert "changelog" not in bobs(lesson(), key="three", client=u2)[0].prompt
 
 
 class TestThePersonsOwnAgent:
