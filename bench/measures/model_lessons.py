@@ -33,7 +33,7 @@ from common.caller import Caller
 from conversations.messages.receive_transcript import TranscriptPart, receive
 from conversations.sessions.lifecycle import SessionDraft, bootstrap
 from inference.language import client, schemas
-from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.models import LessonCandidate, PlaybookDelta, PlaybookEntry
 from projects import model_access
 from projects.models import Project
 
@@ -136,6 +136,10 @@ def _count(project: Project) -> dict[str, Any]:
             {"content": each.content, "reason": each.review_note, "gates": each.gates}
             for each in deltas.filter(status="pending").order_by("pk")
         ],
+        "candidates": [
+            {"content": each.content, "sessions": each.sessions}
+            for each in LessonCandidate.objects.filter(project=project).order_by("pk")
+        ],
         "rejected": [
             {"content": each.content, "reason": each.review_note}
             for each in deltas.filter(status="rejected").order_by("pk")
@@ -165,6 +169,7 @@ def table(result: Mapping[str, Any]) -> list[list[str]]:
         *([name, str(n)] for name, n in result["operations"].items()),
         *([name, str(n)] for name, n in result["statuses"].items()),
         ["live rules", str(len(result["rules"]))],
+        ["wishes that are counted", str(len(result["candidates"]))],
     ]
 
 
