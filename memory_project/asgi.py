@@ -129,8 +129,10 @@ class Application:
         loop = asyncio.get_running_loop()
         async with share.take(size):
             work = self.threads.submit(self.answer, environ)
-            release = share.threads.release
-            work.add_done_callback(lambda _: loop.call_soon_threadsafe(release))
+            # It holds the share until the thread is free, also if the client has gone.
+            work.add_done_callback(
+                lambda _: loop.call_soon_threadsafe(share.threads.release)
+            )
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -39,8 +39,13 @@ _PARTING = ".,;:!?…)。、，；：？！؟،؛।"
 # A mark at the end of a text, behind a word that is no name of a program.
 # A question is no statement: its mark stays.
 _LAST_MARK = re.compile(r"(?<=\w)[.!…。！।]+\Z")
-# A quoted word, a path, a setting, or a name with a capital inside: `getUser`, `APP_Key=On`.
-_EXACT = re.compile(r"[`\"/\\_=]|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w\.[A-Z]")
+# A quoted word, a path, a setting, a name with a capital inside (`getUser`, `APP_Key=On`), or a
+# form (`%H:%M`, `yyyy-MM-dd`, `[A-Z]+`, `+X`, `$HOME`, `<Button>`).
+_EXACT = re.compile(
+    r"[`\"/\\_=%$<@^\[]|\w:\w|\w\+|\+\w|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w\.[A-Z]|[a-z]-[A-Z]|[A-Z]-[a-z]"
+)
+# A key (`press G`) and, behind a number, a unit (`5 Mb`).
+_KEY, _UNIT = re.compile(r"[B-HJ-Zb-hj-z]\W*"), re.compile(r"[A-Za-z]{1,3}\W*")
 _LAST_NAME = re.compile(r"[\w)]*[._(`/\\][\w)]+[!?]\Z")
 _JOINT = "\x00"  # stands for a space inside a quote
 # Raised, lowered and circled digits and fractions are numbers of their own: 10² is not 102.
@@ -96,7 +101,8 @@ def read_words(text: str) -> list[TextWord]:
     words: list[TextWord] = []
     starts, is_loud = True, plain.isupper()
     before = ""
-    for chunk, following in zip_longest(chunks, chunks[1:], fillvalue=""):
+    folded = _fold_case(chunks)
+    for chunk, following, word in zip_longest(chunks, chunks[1:], folded, fillvalue=""):
         may_start = chunk.islower() or starts or is_loud
         is_count = f"{chunk} {following}".lower().startswith(_COUNTS)
         # `the a record`, `rename a to b`: a name.
@@ -104,7 +110,7 @@ def read_words(text: str) -> list[TextWord]:
         starts, before = chunk.endswith(tuple(_PARTING)), chunk.lower()
         is_kept = starts or is_count or is_name or not following
         may_be_empty = may_start and not is_kept
-        words.append(TextWord(_fold_case(chunk), may_be_empty))
+        words.append(TextWord(word, may_be_empty))
     return words
 
 
@@ -126,10 +132,18 @@ def _join_quote(match: re.Match[str]) -> str:
     return _JOINT.join(match[0].split())
 
 
-def _fold_case(word: str) -> str:
-    """Lower a word, unless its case is its meaning: a flag, a path, a name, what is quoted."""
-    is_exact = word.startswith("-") or bool(_EXACT.search(word))
-    return word if is_exact else word.lower()
+def _fold_case(words: Sequence[str]) -> list[str]:
+    """Lower words, but for those whose case is their meaning: a flag, a path, a name, a unit."""
+    return [
+        word if _is_exact(word, before) else word.lower()
+        for before, word in zip(["", *words], words, strict=False)
+    ]
+
+
+def _is_exact(word: str, before: str) -> bool:
+    if word.startswith("-") or _EXACT.search(word) or _KEY.fullmatch(word):
+        return True
+    return before[-1:].isdigit() and bool(_UNIT.fullmatch(word))
 
 
 def join_words(text: str) -> str:
@@ -141,7 +155,7 @@ def join_words(text: str) -> str:
 def hash_text(text: str) -> str:
     """Hash a text without its case, spacing, Unicode form and the mark at its end."""
     chunks = _QUOTE.sub(_join_quote, fold_form(text)).split()
-    folded = " ".join(map(_fold_case, chunks))
+    folded = " ".join(_fold_case(chunks))
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 
 

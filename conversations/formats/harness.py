@@ -132,7 +132,11 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
                 continue
             yield text[at:start], text[place:]
             return
-        if _is_within(text[max(at, start - _MAX_INDENT) : start], text, place):
+        # Whole elements of these names, such as <system-reminder>, are never a person's.
+        is_plain = name.isalpha()
+        if is_plain and _is_within(
+            text[max(at, start - _MAX_INDENT) : start], text, place
+        ):
             continue
         end = text.find(f"</{name}>", place)
         content = text[place:end]

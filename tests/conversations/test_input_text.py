@@ -24,6 +24,7 @@ def said(text, role="user", **metadata):
         ("a <bash-stdout>b</bash-stdout> c", "a  c", "b"),
         ("Fix\n<local-command-caveat>no end", "Fix", "no end"),
         ("<b>bold</b> and <command> of mine", "<b>bold</b> and <command> of mine", ""),
+        ("Fix <system-reminder> x </system-reminder> it", "Fix  it", "x"),
         (
             "See <skill> and\n<bash-stdout>b</bash-stdout>a",
             "See <skill> and\na",

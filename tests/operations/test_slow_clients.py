@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import http.client
 import json
 import os
 import socket
 import subprocess
 import sys
+from threading import Event
 
 import pytest
+from django.http import HttpResponse
 
 from common.caller import LINE_OF_KEY
 from embedded import data_folder
@@ -201,6 +204,34 @@ def test_the_keys_of_one_line_share_the_threads_and_too_much_of_it_waits_for_not
     answer = asyncio.run(application.run(environs[0], 0))
     assert answer.status == 429
     assert (b"retry-after", b"1") in answer.headers
+
+
+def test_the_share_of_a_client_that_left_lasts_until_its_thread_is_free():
+    begun, free, environ = Event(), Event(), {"HTTP_AUTHORIZATION": "Bearer am_x"}
+
+    def wait(*_):
+        begun.set()
+        free.wait(10)
+        return HttpResponse()
+
+    async def leave(application):
+        request = asyncio.create_task(application.run(environ, 0))
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        request.cancel()
+        while not request.done():
+            await asyncio.sleep(0)
+        del request
+        await asyncio.sleep(0)
+        gc.collect()
+        return len(application.shares)
+
+    application = Application(wait)
+    try:
+        assert asyncio.run(leave(application)) == 1
+    finally:
+        free.set()
+        application.threads.shutdown()
 
 
 def test_an_address_with_many_busy_connections_loses_one_and_not_the_newcomer():

@@ -80,8 +80,12 @@ _ACCOUNT = re.compile(
 ACCOUNT = 96
 _LOGIN = re.compile(
     r"\b(?:credentials?|creds|logins?|log ?in|sign ?in|login data|zugangsdaten|account)\b[\s:=]{1,3}(?:(?:is|are|as|with|using|sind|mit)\s{1,2})?"
-    r"[\"'`(]?[\w.@+-]{2,64}\s{0,2}(?P<between>[:/])\s{0,2}(?P<open>[\"'`])?(?P<secret>[^\s\"'`<>),;]{4,128})",
+    r"[\"'`(]?(?P<name>[\w.@+-]{2,64})\s{0,2}(?P<between>[:/])\s{0,2}(?P<open>[\"'`])?(?P<secret>[^\s\"'`<>),;]{4,128})",
     re.IGNORECASE,
+)
+_PATH_START = re.compile(
+    r"main|master|develop|trunk|feat|feature|fix|bugfix|hotfix|release|chore|docs|test|refactor"
+    r"|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}",
 )
 _LOGIN_HINTS = re.compile(r"credential|creds|log ?in|sign|zugangsdaten|account")
 
@@ -97,7 +101,8 @@ def find_secrets(text: str, lowered: str) -> Iterator[Span]:
     if _LOGIN_HINTS.search(lowered):
         for match in _LOGIN.finditer(text):
             value, start = _trim(match["secret"]), match.start("secret")
-            if match["between"] == "/" and is_slug(value) and not match["open"]:
+            is_path = text[match.end("name") :].startswith(f"/{value}")
+            if is_path and is_slug(value) and _PATH_START.fullmatch(match["name"]):
                 continue  # a branch, a repository
             if len(value) >= 5 and _is_said(value, quoted=bool(match["open"])):
                 yield Span(start, start + len(value), "password")
@@ -177,9 +182,10 @@ def _find_after(text: str, label: _Label, start: int, end: int) -> Span | None:
             return None
         # A line may be wrapped behind a joiner, or before a copula.
         is_wrapped = sentence.follows == "joiner" or (
-            not piece["separator"] and _is_joiner(piece)
+            not piece["separator"] and _is_joiner(piece) and piece[0].strip().islower()
         )
-        if "\n" in piece["between"] and not is_wrapped:
+        lines = piece["between"].count("\n")
+        if lines > 1 or (lines and not is_wrapped):
             return None
         place = piece.end()
         if _is_joiner(piece):

@@ -19,8 +19,8 @@ _MEASURE = re.compile(
     r"\d++(?:\.\d++)*+(?:ms|s|m|h|d|px|kb|mb|gb|k|x|%|st|nd|rd|th|-?\w*(?:bits?|bytes?|chars?|characters|digits?))?"
 )
 _ALGORITHM = re.compile(
-    r"(?:sha-?\d+|md5|bcrypt|argon2\w*|pbkdf2\w*|uuid-?\d?|scrypt|base-?\d\d|utf-?\d+|aes-?\d*|rsa-?\d*|[hrep]s\d{3}|oauth\d?|http\d?|ipv\d"
-    r"|x509|pkcs\d+|ed25519|curve\d+|v\d{1,3}|p\d{1,3}|level\d|step\d)(?:[-_/.][a-z0-9]{1,12}){0,4}",
+    r"(?:sha-?\d+|md5|bcrypt|argon2(?:id?|d)?|pbkdf2(?:_?sha\d{1,3})?|uuid-?v?\d?|scrypt|base-?\d\d|utf-?\d+|aes-?\d*|rsa-?\d*|[hrep]s\d{3}|oauth\d?|http\d?|ipv\d"
+    r"|x509|pkcs\d+|ed25519|curve\d+|v\d{1,3}|p\d{1,3}|level\d|step\d)(?:[-_/.](?:[a-z]{1,12}\d{0,3}|\d{1,4})){0,4}",
     re.IGNORECASE,
 )
 # Names of ciphers: AES-256-GCM, RSA/ECB/OAEPWithSHA-256AndMGF1Padding.
@@ -128,7 +128,7 @@ def _is_key(value: str, kind: str, style: str) -> bool:
 
 _TECHNICAL = re.compile(
     r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+|[\w.]+\(.*|[\w-]+\.(?:py|js|ts|md|json|txt|ya?ml|go|rs)(?::\d+)?|(?:line|step|version|rfc|issue|pr|v)[-_#]?\d[\w.]*"
-    r"|#?\d{1,6}|\d{4}-\d\d-\d\d\S*|[A-Z]{2,10}-\d{1,6}|[a-z]+_[a-z_]+\d{0,2}|[a-z]+(?:_[a-z0-9]+)*_v\d{1,3}(?:_\w{1,12})?|[a-z]+-[a-z-]+\d{0,2}|\w+=.*|\w+:/.*|/\S*|\d+[/x:]\d+\S*|\d+\u2192.*",
+    r"|#?\d{1,6}|\d{4}-\d\d-\d\d\S*|[A-Z]{2,10}-\d{1,6}|[a-z]+_[a-z_]+\d{0,2}|[a-z]+(?:_[a-z]+\d{0,2})*_v\d{1,3}(?:_[A-Za-z][a-z]{0,11})?|[a-z]+-[a-z-]+\d{0,2}|\w+=.*|\w+:/.*|/\S*|\d+[/x:]\d+\S*|\d+\u2192.*",
 )
 
 

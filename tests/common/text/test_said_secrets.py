@@ -47,3 +47,19 @@ def test_a_token_ends_where_letters_of_another_script_begin():
     token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF1234"
 
     assert secrets.mask(f"令牌是{token}。").text == "令牌是[secret:github-token]。"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "login: root/hunter2",
+        "creds: admin/Winter-2024",
+        "sign in with bob / hunter2",
+        "The token is prod_a8d7f6s5d4f3g2h1j0k9_v1",
+        "the api token is pat_v1_Xk39sd9fk3lQ",
+        "API_TOKEN=uuid-9f8e7d6c5b4a-1a2b3c4d5e6f",
+        "api_key: pbkdf2Xk39sd9fk3lQ8",
+    ],
+)
+def test_it_masks_what_looks_like_a_path_or_a_version(text):
+    assert not secrets.is_clean(text)
