@@ -27,7 +27,7 @@ MAX_QUOTE = 600  # characters
 MAX_ERROR_WORDS = 14
 _CLAUSE = re.compile(r"(?:\S+ ){2,}\S*[.,:;](?= )")  # up to the last mark between words
 _TAIL = re.compile(
-    r"(?:\s(?:in|at|from|of|on|to|for|is|the|a|an|are|you))?[\s.,:;(\[-]*$"
+    r"(?:\s(?:in|at|from|of|on|to|for|is|the|a|an|are|you))?[\s.,:;(\[-]{0,40}$"
 )
 _LEAD = re.compile(r"^(?:(?:npm (?:ERR!|error)|error|fatal|ERROR|Error|E|bash|zsh|sh|\(eval\)|go|make|psql)(?:\[\w+\])?: ?(?:line \d+: |\d+: )?|npm (?:ERR!|error) |E {2,}|\S+:\d+(?::\d+)?: )+")  # fmt: skip
 

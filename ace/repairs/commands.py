@@ -30,10 +30,10 @@ _LOG_WORDS = frozenset({"log", "logs", "--log", "--log-failed"})
 # What throws work away, or passes over a check. It cures nothing.
 _DISCARDS = re.compile(
     r"(?:^|[\s;&|(])(?:(?:sudo )?(?:rm|rmdir|unlink|shred|truncate|dd|mkfs\w*) "
-    r"|git (?:\S+ ){0,4}?(?:reset|clean|restore|revert|rebase --(?:skip|abort)|merge --abort"
-    r"|checkout (?:\S+ ){0,3}?(?:--|\.)(?=\s|$)|stash (?:drop|clear)|branch -D|update-ref -d"
-    r"|push (?:\S+ ){0,6}?(?:-f|--force\S*|--delete|-d|\+\S+)(?=\s|$))"
-    r"|(?:\S+ ){1,4}(?:prune|destroy|delete|uninstall|purge)(?=\s|$))"
+    r"|git (?:\S{1,80} ){0,4}?(?:reset|clean|restore|revert|rebase --(?:skip|abort)|merge --abort"
+    r"|checkout (?:\S{1,80} ){0,3}?(?:--|\.)(?=\s|$)|stash (?:drop|clear)|branch -D|update-ref -d"
+    r"|push (?:\S{1,80} ){0,6}?(?:-f|--force\S*|--delete|-d|\+\S+)(?=\s|$))"
+    r"|(?:\S{1,80} ){1,4}(?:prune|destroy|delete|uninstall|purge)(?=\s|$))"
     r"|\s--(?:theirs|ours|hard|no-verify|force|force-with-lease|delete|prune)(?=[\s=]|$)"
     r"|-X ?(?:theirs|ours)\b|\s-s ours\b|\|\|\s*(?:true|:|echo|exit 0)|;\s*true\s*$",
 )  # fmt: skip
@@ -42,8 +42,9 @@ _TWO_WORD_WRAPPERS = frozenset({("bundle", "exec"), ("mise", "exec"), ("pnpm", "
 _VERSION = re.compile(r"(?<=[a-z])[\d.]+$")
 _NAME = re.compile(r"[a-z][\w:.-]{0,60}")
 _FILTERS = re.compile(
-    r"(?:\s*2>&1|\s*2>\s?/dev/null|\s*;\s*echo [^;|&\n]*|\s*\|\s*(?:head|tail|cat|less|more|wc|tee"
-    r"|e?grep|rg|sort|uniq|column)\b[^|;&\n]*)+\s*$"
+    r"(?:\s{0,8}2>&1|\s{0,8}2>\s?/dev/null|\s{0,8};\s{0,8}echo [^;|&\n]{0,200}"
+    r"|\s{0,8}\|\s{0,8}(?:head|tail|cat|less|more|wc|tee|e?grep|rg|sort|uniq|column)\b[^|;&\n]{0,200}"
+    r"){1,12}\s{0,8}$"
 )
 _SECRET = re.compile(r"(?:token|secret|passw\w{0,6}|credentials?|api_?key)[=: ]\S|\bbearer\b|\[secret:|REDACTED", re.IGNORECASE)  # fmt: skip
 _LOCAL = re.compile(r"(?:^|[=:'\"\s`(])(?:~|\$HOME|/home/|/Users/|/root\b|/tmp\b|/private/|/var/folders/|[A-Za-z]:[\\/])")  # fmt: skip

@@ -42,11 +42,11 @@ _LAST_MARK = re.compile(r"(?<=\w)[.!…。！।]+\Z")
 # A quoted word, a path, a setting, a name with a capital inside (`getUser`, `APP_Key=On`), or a
 # form (`%H:%M`, `yyyy-MM-dd`, `[A-Z]+`, `+X`, `$HOME`, `<Button>`).
 _EXACT = re.compile(
-    r"[`\"/\\_=%$<@^\[]|\w:\w|\w\+|\+\w|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w\.[A-Z]|[a-z]-[A-Z]|[A-Z]-[a-z]"
+    r"[`\"/\\_=%$<@^\[]|\w:\w|\w\+|\+\w|[a-z]\w{0,8}[A-Z]|\w\.[A-Z]|[a-z]-[A-Z]|[A-Z]-[a-z]"
 )
 # A key (`press G`) and, behind a number, a unit (`5 Mb`).
 _KEY, _UNIT = re.compile(r"[B-HJ-Zb-hj-z]\W*"), re.compile(r"[A-Za-z]{1,3}\W*")
-_LAST_NAME = re.compile(r"[\w)]*[._(`/\\][\w)]+[!?]\Z")
+_LAST_NAME = re.compile(r"[\w)]{0,60}[._(`/\\][\w)]{1,60}[!?]\Z")
 _JOINT = "\x00"  # stands for a space inside a quote
 # Raised, lowered and circled digits and fractions are numbers of their own: 10² is not 102.
 _OWN_NUMBER = re.compile("([²³¹¼-¾⁰-₉⅐-↏①-⓿❶-➓])")

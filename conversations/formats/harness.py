@@ -35,9 +35,8 @@ _PASTED = re.compile(
     re.IGNORECASE,
 )
 # What Codex writes before a person's words: the state of an editor, and the rules of a project.
-_BEFORE_REQUEST = re.compile(
-    r"\s{0,20}# [^\n]{1,200}\n(?:(?!## My request for Codex:)[^\n]{0,4096}\n){0,2000}?## My request for Codex:[ \t]{0,4}\n?"
-)
+_EDITOR_STATE = re.compile(r"\s{0,20}# [^\n]{1,200}\n")
+_REQUEST = "\n## My request for Codex:"
 _RULES = re.compile(
     r"\s{0,20}# AGENTS\.md instructions[^\n]{0,4096}\n\s{0,20}<INSTRUCTIONS>.*?</INSTRUCTIONS>",
     re.DOTALL,
@@ -78,8 +77,9 @@ def split_harness(text: str) -> tuple[str, str]:
     """
     rules = _RULES.match(text)
     start = rules.end() if rules else 0
-    if before := _BEFORE_REQUEST.match(text, start):
-        return text[before.end() :].strip(), text[: before.end()].strip()
+    if _EDITOR_STATE.match(text, start) and (at := text.find(_REQUEST, start)) >= 0:
+        end = at + len(_REQUEST)
+        return text[end:].strip(), text[:end].strip()
     words: list[str] = []
     added = [text[:start]]
     for kept, content in _pieces(text[start:]):

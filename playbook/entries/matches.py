@@ -25,7 +25,7 @@ from playbook.models import PlaybookEntry
 from playbook.queries import EntryQuerySet
 
 # A rule that answers one question, and the answer. Such rules are compared by their questions.
-ANSWER = re.compile(r"(.*)\banswer (`[^`\n]+`)\.?\Z", re.DOTALL)
+ANSWER = re.compile(r"\A(.*)\banswer (`[^`\n]+`)\.?\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)

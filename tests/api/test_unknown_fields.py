@@ -123,6 +123,8 @@ class TestEveryRoute:
         for route in TABLE:
             if route.is_raw or route.route.endswith("/settings"):
                 continue  # settings were refused before as well
+            if route.is_own_persons:
+                continue  # the root key finds no such row
             if route.path == ("gone",):
                 root.key.projects.add(alices.ids["gone"])
             with undone():

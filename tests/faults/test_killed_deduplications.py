@@ -26,13 +26,13 @@ MOMENTS = [(scan, "_record_findings", 2), (runner.JobRun, "step", 2)]
 
 @pytest.fixture(autouse=True)
 def _alike(project, monkeypatch):
-    """Six texts, each three times in other words' order, in batches of four."""
+    """Six texts, each three times in another form, in batches of four."""
     monkeypatch.setattr(scan, "SCAN_BATCH", 4)
     project.settings = {"dedup": {"enabled": False}}
     project.save()
     for text in [
-        *("the {} job clears a cache", "a cache the {} job clears"),
-        "clears the {} job a cache",
+        *("the {} job clears its cache", "The {} job  clears its cache."),
+        "THE {} job clears its cache",
     ]:
         for word in ("first", "second", "third", "fourth", "fifth", "sixth"):
             draft = Draft(content=text.format(word), memory_type="learning")

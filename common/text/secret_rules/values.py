@@ -30,7 +30,7 @@ _CIPHER = re.compile(
     re.IGNORECASE,
 )
 # The name of a variable: MACOS_SIGN_PASSWORD.
-_CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z]{2,}\d{0,2}){1,8}")
+_CONSTANT = re.compile(r"[A-Z]{2,30}(?:_[A-Z]{2,30}\d{0,2}){1,8}")
 # The beginning of a key of this service, by which its caller is named: key:am_oWepSz81.
 _CALLER = re.compile(r"am_[\w-]{8}")
 _SLUG_MARK = re.compile(r"[-_./ ]")
