@@ -109,12 +109,12 @@ QUERIES = {
     "console:file path": 16,
     "console:files": 8,
     "console:files path": 8,
-    "console:home": 28,
-    "console:inbox tab=automatic": 17,
+    "console:home": 27,
+    "console:inbox tab=automatic": 15,
     "console:inbox tab=duplicates": 14,
-    "console:inbox tab=pending": 17,
-    "console:inbox tab=quarantine": 16,
-    "console:inbox tab=rejected": 16,
+    "console:inbox tab=pending": 15,
+    "console:inbox tab=quarantine": 14,
+    "console:inbox tab=rejected": 14,
     "console:inbox_card": 14,
     "console:inbox_marked": 7,
     "console:inbox_nearby": 13,
@@ -135,7 +135,7 @@ QUERIES = {
     "console:session show=summaries summary": 10,
     "console:sessions": 7,
     "console:sessions q": 18,
-    "console:weekly": 15,
+    "console:weekly": 14,
 }
 
 # Forms of rows that only the service, or an action of their own, writes and ends.
