@@ -201,11 +201,28 @@ def _choose(target: RevertTarget, selected: set[uuid.UUID]) -> set[uuid.UUID]:
     reverts = [row for row in around if row.reverts_id and row.pk in in_force]
     if target.redoes:
         return {row.pk for row in reverts if row.reverts_id in selected}
-    chosen = selected - {r.reverts_id for r in reverts if r.pk not in selected}
+    chosen = set(selected)
     for row in reversed(around):
         if row.pk in chosen and row.reverts_id in chosen:
             chosen -= {row.pk, row.reverts_id}
-    return chosen
+    undone = {r.reverts_id for r in reverts if r.pk not in selected}
+    chosen -= undone
+    chains = _read_chains(chosen)
+    # A redo of what has been undone once more puts nothing in force.
+    return {pk for pk in chosen if undone.isdisjoint(chains[pk][2::2])}
+
+
+def _read_chains(ids: set[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
+    """Return for each change itself, the change that it reverts, the one that that reverts …"""
+    chains = {pk: [pk] for pk in ids}
+    growing = list(chains.values())
+    while growing:
+        rows = PlaybookChange.objects.filter(pk__in=[chain[-1] for chain in growing])
+        reverted = dict(rows.exclude(reverts_id=None).values_list("pk", "reverts_id"))
+        growing = [chain for chain in growing if chain[-1] in reverted]
+        for chain in growing:
+            chain.append(reverted[chain[-1]])
+    return chains
 
 
 def _refuse_too_many(number: int) -> None:

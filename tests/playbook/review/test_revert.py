@@ -201,6 +201,36 @@ class TestRange:
         entry.refresh_from_db()
         assert not entry.pinned
 
+    def test_a_change_and_its_undo_leave_a_later_redo_alone(
+        self, write, edit, revert_target, project
+    ):
+        entry = write()
+        edit(entry, pinned=True)
+        for number in (2, 3):
+            revert_target(revert.range_target, number - 1, number)
+        entry.refresh_from_db()
+        assert entry.pinned
+
+        with pytest.raises(revert.NothingToRevert):
+            revert_target(revert.range_target, 1, 3)
+
+        entry.refresh_from_db()
+        assert entry.pinned
+
+    def test_a_redo_that_was_undone_at_its_root_is_undone_once(
+        self, write, revert_target, project, bob
+    ):
+        entry = write()
+        votes.record(project, [votes.Vote(entry.pk, "helpful")], [], Cause(), bob)
+        for number in (2, 3, 2):  # undo, redo, undo of the vote itself
+            revert_target(revert.range_target, number - 1, number)
+
+        with pytest.raises(revert.NothingToRevert):
+            revert_target(revert.range_target, 3, 4)
+
+        entry.refresh_from_db()
+        assert entry.helpful == 0
+
     def test_a_reverted_change_does_not_prevent_it(self, write, edit, revert_target):
         entry = write()
         first = edit(entry, tags=["b"])
