@@ -45,7 +45,8 @@ _EXACT = re.compile(
     r"[`\"/\\_=%$<@^\[]|\w:\w|\w\+|\+\w|[a-z]\w{0,8}[A-Z]|\w\.[A-Z]|[a-z]-[A-Z]|[A-Z]-[a-z]"
 )
 # A key (`press G`) and, behind a number, a unit (`5 Mb`).
-_KEY, _UNIT = re.compile(r"[B-HJ-Zb-hj-z]\W*"), re.compile(r"[A-Za-z]{1,3}\W*")
+_KEY = re.compile(r"[B-HJ-Zb-hj-z]\W*")
+_UNIT = re.compile(r"[kmgtp]i?b(?:ps|/s)?\W*", re.IGNORECASE)
 _LAST_NAME = re.compile(r"[\w)]{0,60}[._(`/\\][\w)]{1,60}[!?]\Z")
 _JOINT = "\x00"  # stands for a space inside a quote
 # Raised, lowered and circled digits and fractions are numbers of their own: 10² is not 102.
