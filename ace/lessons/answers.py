@@ -68,7 +68,7 @@ def _lesson(
         content=f"When asked {question.words}, answer `{answer}`.",
         kind=Kind.ANSWER,
         quotes=(
-            _of_question(task, question),
+            _quote_question(task, question),
             feedback,
             Quote(task.result, "result", 0, len(task.result)),
         ),
@@ -77,7 +77,7 @@ def _lesson(
     )
 
 
-def _of_question(task: Task, question: QuestionFocus) -> Quote:
+def _quote_question(task: Task, question: QuestionFocus) -> Quote:
     start, end = question.start, question.end
     return Quote(task.goal[start:end], "goal", start, end)
 

@@ -110,10 +110,10 @@ def _messages(row: ModelReflection) -> Iterator[StoredMessage]:
     is_transcript = Transcript.objects.filter(session=row.session).exists()
     for message in rows.order_by("seq"):
         if not is_transcript or recorded_fields(message.metadata):
-            yield StoredMessage(str(message.pk), _to_chat(message))
+            yield StoredMessage(str(message.pk), _read_chat_message(message))
 
 
-def _to_chat(row: Message) -> ChatMessage:
+def _read_chat_message(row: Message) -> ChatMessage:
     parts = tuple(row.parts)
     return ChatMessage(row.role, parts, row.external_id, row.metadata, row.created_at)
 

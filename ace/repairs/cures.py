@@ -120,17 +120,19 @@ def _find_of(failure: FailedCall, steps: Sequence[_Step]) -> Iterator[TaskRepair
     at = failure.call.index + 1
     if failure.kind is FailureKind.COMPILE:
         line = error_line.find(failure.call.result)
-        yield from _by_command(failure, FailureSignature("", line), steps[at:])
+        yield from _find_command_tries(failure, FailureSignature("", line), steps[at:])
     if failure.kind is FailureKind.LINT:
-        yield from _by_edits(failure, steps[at - 1], steps[at : at + LINT_WINDOW])
+        yield from _find_edits(failure, steps[at - 1], steps[at : at + LINT_WINDOW])
         return
     for signature in failure.signatures:
         if failure.kind is FailureKind.SHELL:
-            yield from _by_command(failure, signature, steps[at:])
+            yield from _find_command_tries(failure, signature, steps[at:])
         elif failure.kind is FailureKind.PATH:
-            yield from _by_path(failure, signature, steps[at : at + NEAR_WINDOW])
+            yield from _find_path(failure, signature, steps[at : at + NEAR_WINDOW])
         else:
-            yield from _by_arguments(failure, signature, steps[at : at + NEAR_WINDOW])
+            yield from _find_argument_changes(
+                failure, signature, steps[at : at + NEAR_WINDOW]
+            )
 
 
 def _is_run(step: _Step) -> bool:
@@ -138,17 +140,17 @@ def _is_run(step: _Step) -> bool:
     return step.failed is not None and step.failed.kind is FailureKind.COMPILE
 
 
-def _by_command(
+def _find_command_tries(
     failure: FailedCall, signature: FailureSignature, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield what was tried in vain, and then the command that worked."""
-    error = error_line.around(failure.call.result, signature.line)
+    error = error_line.read_surroundings(failure.call.result, signature.line)
     if not signature.line or signature.line in failure.call.command:
         return  # the command itself wrote it
     for at, step in enumerate(later[:NEAR_WINDOW]):
         if not step.call.command or step.is_refused:
             continue
-        repair = _of_command(failure, signature, error, later[: at + 1])
+        repair = _judge_command(failure, signature, error, later[: at + 1])
         if repair is None:
             continue
         again = any(
@@ -160,7 +162,7 @@ def _by_command(
             return
 
 
-def _of_command(
+def _judge_command(
     failure: FailedCall,
     signature: FailureSignature,
     error: str,
@@ -172,7 +174,7 @@ def _of_command(
     if failure.kind is FailureKind.COMPILE:
         has_worked = step.failed is None
     if has_worked and commands.is_same(failed, step.call):
-        return _after_another(failure, signature, error, until)
+        return _find_preparation(failure, signature, error, until)
     change = command_changes.compare(failed, step.call, error, signature.line)
     if change is None or not (has_worked or step.states(signature)):
         return None
@@ -209,7 +211,7 @@ def _telling_line(failure: FailedCall, line: str, error: str, change: Change) ->
     return next(naming, line)
 
 
-def _after_another(
+def _find_preparation(
     failure: FailedCall,
     signature: FailureSignature,
     error: str,
@@ -238,7 +240,7 @@ def _after_another(
     return None
 
 
-def _by_path(
+def _find_path(
     failure: FailedCall, signature: FailureSignature, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield the file of a like name that the same tool then found, or else the next one."""
@@ -282,7 +284,7 @@ def _is_alike(wanted: str, found: str) -> bool:
     return folder == other and has_same_form and is_long
 
 
-def _by_arguments(
+def _find_argument_changes(
     failure: FailedCall, signature: FailureSignature, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield the next call of the same tool that worked, if the error speaks of its change."""
@@ -306,14 +308,16 @@ def _by_arguments(
             return
 
 
-def _by_edits(
+def _find_edits(
     failure: FailedCall, first: _Step, later: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield the edits of the code that the linter named, before the same check is clean."""
     ends = _find_ends(failure, first, later)
     for signature in failure.signatures:
         if signature.name in ends:
-            yield from _by_edit(failure, signature, later[: ends[signature.name] + 1])
+            yield from _find_edits_of(
+                failure, signature, later[: ends[signature.name] + 1]
+            )
 
 
 def _find_ends(
@@ -334,7 +338,7 @@ def _find_ends(
     return ends
 
 
-def _by_edit(
+def _find_edits_of(
     failure: FailedCall, signature: FailureSignature, until_clean: Sequence[_Step]
 ) -> Iterator[TaskRepair]:
     """Yield the edit of the code that the linter named, before the clean check."""

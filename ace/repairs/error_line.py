@@ -81,7 +81,7 @@ def find(text: str, banners: Collection[str] = ()) -> str:
     return lines[-1] if lines else ""
 
 
-def around(text: str, line: str) -> str:
+def read_surroundings(text: str, line: str) -> str:
     """Return the line that states the error with its neighbours, which may say more of it."""
     lines = clean_lines(text)
     at = lines.index(line) if line in lines else 0

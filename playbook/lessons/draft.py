@@ -67,11 +67,15 @@ class Draft:
         return bool(self.delta.payload.get("origin") == "import")
 
     @property
+    def was_written(self) -> bool:
+        """Whether a person wrote it, here or where it was exported."""
+        return self.is_by_person or self.is_imported
+
+    @property
     def is_lesson(self) -> bool:
         """Whether somebody teaches it, and no person wrote it."""
         of_text = self.delta.operation in {Operation.ADD, Operation.UPDATE}
-        is_of_person = self.delta.producer == Producer.HUMAN or self.is_imported
-        return of_text and bool(self.delta.content) and not is_of_person
+        return of_text and bool(self.delta.content) and not self.was_written
 
     @property
     def writes_rule(self) -> bool:

@@ -77,8 +77,7 @@ def evaluate(
         return [check_unsafe(playbook, draft, delta.reason)]
     is_vote = delta.operation == Operation.VOTE
     entries = [] if is_vote else _affected_entries(draft)
-    is_of_person = draft.is_by_person or draft.is_imported
-    results = [] if is_of_person else [check_evidence(draft, entries)]
+    results = [] if draft.was_written else [check_evidence(draft, entries)]
     if is_vote:
         return results
     if delta.content:
@@ -86,7 +85,7 @@ def evaluate(
     text = _resulting_text(draft)
     if text or draft.around:
         results.append(check_unsafe(playbook, draft, text))
-    if not is_of_person and draft.delta.content:
+    if not draft.was_written and draft.delta.content:
         results.append(_check_reach(draft))
     if delta.operation in (Operation.ADD, Operation.RESTORE):
         results.append(_check_room(playbook, draft))

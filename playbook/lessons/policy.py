@@ -103,7 +103,7 @@ def decide(
         reason = f"It was imported, so a person decides. {failed} {warned}"
         return Decision(Status.PENDING, risk, " ".join(reason.split()))
     if draft.is_by_person:
-        return _of_person(project, draft, open_gates, caller, risk)
+        return _decide_for_person(project, draft, open_gates, caller, risk)
     if failed:
         return Decision(Status.REJECTED, risk, failed)
     if delta.operation == Operation.VOTE:
@@ -113,10 +113,10 @@ def decide(
         return Decision(Status.REJECTED, risk, f"{near.entry.label} already says it.")
     if any(gate.name != "reach" for gate in open_gates):
         return Decision(Status.PENDING, risk, warned)
-    return _by_table(project, draft, caller, risk, warned)
+    return _decide_by_trust(project, draft, caller, risk, warned)
 
 
-def _of_person(
+def _decide_for_person(
     project: Project,
     draft: Draft,
     open_gates: Iterable[GateResult],
@@ -141,7 +141,7 @@ def _of_person(
     return Decision(Status.APPLIED, risk)
 
 
-def _by_table(
+def _decide_by_trust(
     project: Project, draft: Draft, caller: Caller, risk: str, warned: str
 ) -> Decision:
     delta, policy, trust = draft.delta, project.options.policy, TABLE[draft.basis]
