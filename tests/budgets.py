@@ -25,7 +25,7 @@ BUDGETS: dict[str, float] = {
     "tests/search": 60,
     "tests/browser": 60,
     "tests/mcp_server": 50,
-    "tests/operations": 40,
+    "tests/operations": 65,
     "tests/faults": 35,
     "client/tests": 30,
     "tests/api": 30,
