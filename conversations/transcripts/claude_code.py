@@ -94,9 +94,7 @@ def _read_queue(line: Mapping[str, Any], context: TranscriptContext) -> ChatMess
     elif operation == "popAll":
         context.queue.clear()
     elif operation == "dequeue":
-        first = context.queue.pop(0) if context.queue else QueuedWords({}, "")
-        # What the harness queued itself is no prompt of a person.
-        context.dequeued = None if first.line and not first.words else first
+        context.dequeued = (context.queue or [QueuedWords({}, "")]).pop(0)
     elif operation == "remove" and context.queue:
         first = context.queue.pop(0)
         if first.words and not _is_told(first.words, context, by=1):
@@ -166,10 +164,15 @@ def _find_stored_prompt(
 
     Between the two may stand the results of calls, and what the harness says.
     """
-    words = _typed({"content": object_of(line, "message").get("content")})
-    if context.dequeued is None or not words or any(map(kept.get, OUTSIDE_MARKS)):
+    first, content = context.dequeued, object_of(line, "message").get("content")
+    if first is None:
         return ""
-    first, context.dequeued = context.dequeued, None
+    words = _typed({"content": content})
+    if not words or any(map(kept.get, OUTSIDE_MARKS)):
+        if content == first.line.get("content"):  # what the harness queued itself
+            context.dequeued = None
+        return ""
+    context.dequeued = None
     if first.line and words == first.words:
         known = _queued_id(first)
         context.waiting.pop(known, None)

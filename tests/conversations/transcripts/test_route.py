@@ -15,6 +15,7 @@ from conversations.messages import receive_transcript
 from conversations.models import Message, Session, Transcript
 from jobs.models import Job
 from tests.conversations.transcripts.test_claude_code import (
+    NOTE,
     WORK,
     call,
     line,
@@ -303,6 +304,24 @@ class TestWhatWaitsInTheQueue:
                      queue(5, "dequeue"), line(6, "user", "on")],
                 ],
                 ["Go", "on", "on"],
+            ),
+            (  # the harness queued something after it, which is a line of its own
+                [
+                    [GO, queue(1, "enqueue", "x")],
+                    [queue(2, "enqueue", NOTE), queue(3, "dequeue"), line(4, "user", "x"),
+                     queue(5, "dequeue"), line(6, "user", NOTE), queue(7, "enqueue", "y"),
+                     queue(8, "dequeue"), line(9, "user", "y")],
+                ],
+                ["Go", "x", NOTE, "y"],
+            ),
+            (  # taken back, and typed again without the queue
+                [
+                    [GO, queue(1, "enqueue", "x")],
+                    [queue(2, "popAll"), queue(3, "enqueue", NOTE), queue(4, "dequeue"),
+                     line(5, "user", NOTE), line(6, "user", "x"), queue(7, "enqueue", "y"),
+                     queue(8, "dequeue"), line(9, "user", "y")],
+                ],
+                ["Go", "x", NOTE, "x", "y"],
             ),
             (  # given to the agent at work
                 [
