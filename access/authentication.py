@@ -19,7 +19,7 @@ from access.models import ApiKey, hash_secret
 from common import errors
 from common.address import client_address
 from common.api import throttling
-from common.caller import LINE_OF_KEY, Caller, Role
+from common.caller import SHARE, Caller, Role
 from common.db import RowReader
 from common.request_id import request_id
 from projects.models import Membership
@@ -48,7 +48,7 @@ class KeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed
         record_use(key)
         caller = caller_for_key(key, request)
-        request.META[LINE_OF_KEY] = str(caller.line_id)
+        request.META[SHARE] = caller.share
         structlog.contextvars.bind_contextvars(caller=caller.name)
         return AnonymousUser(), caller
 
@@ -134,7 +134,7 @@ class BrowserAuthentication(SessionAuthentication):
 def caller_for_account(account: AbstractUser, request: Any) -> Caller:
     """Build the caller of a signed-in person, for the API and the admin."""
     rows = Membership.objects.filter(account_id=account.pk)
-    return Caller(
+    caller = Caller(
         name=f"user:{account.get_username()}",
         everywhere=Role.OWNER if account.is_superuser else None,
         roles={
@@ -145,6 +145,8 @@ def caller_for_account(account: AbstractUser, request: Any) -> Caller:
         request_id=request_id(),
         address=client_address(request),
     )
+    request.META[SHARE] = caller.share
+    return caller
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.http.request import split_domain_port
@@ -21,9 +22,23 @@ def client_address(request: HasMeta) -> str:
 
     Return "" if there is no address, as over a Unix socket.
     """
+    return _find_address(request.META)
+
+
+def client_network(meta: Mapping[str, Any]) -> str:
+    """Return what limits count as one client: an address, or the /64 that one IPv6 client has."""
+    text = _find_address(meta)
+    address = ipaddress.ip_address(text) if text else None
+    if not isinstance(address, ipaddress.IPv6Address):
+        return text
+    mapped = address.ipv4_mapped
+    return str(mapped or ipaddress.ip_network((address, 64), strict=False))
+
+
+def _find_address(meta: Mapping[str, Any]) -> str:
     proxies = int(str(settings.REST_FRAMEWORK["NUM_PROXIES"]))
-    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    address = request.META.get("REMOTE_ADDR", "")
+    hops = meta.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    address = meta.get("REMOTE_ADDR", "")
     if proxies and hops != [""]:
         address = hops[-min(proxies, len(hops))]
     return _valid_address(address.strip())

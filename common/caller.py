@@ -14,8 +14,8 @@ from django.db import models
 
 from common import errors
 
-# The key of a request's META under which the web server finds the line of its key.
-LINE_OF_KEY = "memory.line_of_key"
+# The key of a request's META under which the web server finds the share of an admitted caller.
+SHARE = "memory.share"
 
 
 class Role(models.IntegerChoices):
@@ -55,6 +55,11 @@ class Caller:
     user_id: str = ""
     request_id: str = ""
     address: str = ""
+
+    @property
+    def share(self) -> str:
+        """Return the name under which limits count the caller: a key with its rotations."""
+        return f"key:{self.line_id}" if self.line_id else self.name
 
     def role_in(self, project_id: uuid.UUID) -> Role | None:
         return self.everywhere or self.roles.get(project_id)

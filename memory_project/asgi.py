@@ -23,8 +23,9 @@ from asgiref.wsgi import WsgiToAsgiInstance
 from django.conf import settings
 from django.http import HttpResponseBase, StreamingHttpResponse, parse_cookie
 
+from common.address import client_network
 from common.api.problem import ProblemResponse, TooManyRequests
-from common.caller import LINE_OF_KEY
+from common.caller import SHARE
 from common.errors import Refusal
 from memory_project import wsgi
 
@@ -38,7 +39,7 @@ THREADS = int(os.environ.get("WEB_THREADS", "8"))
 THREADS_OF_ONE = max(1, THREADS // 2)
 # So much of one caller waits for a thread; what comes then is refused.
 MAX_WAITING, MAX_WAITING_BYTES = 64, 256 * 1024 * 1024
-REMEMBERED = 10_000  # secrets of which the line of keys is known
+REMEMBERED = 10_000  # secrets of which the caller is known
 IN_MEMORY = 256 * 1024  # bytes of a body or an answer; more are in a temporary file
 PIECE = 64 * 1024  # bytes that are handed to the connection at once
 
@@ -96,8 +97,8 @@ class Application:
         self.handler = handler
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         self.shares = WeakValueDictionary[str, Share]()
-        # {digest of a secret: the line of its key}: the keys of one line are one caller.
-        self.lines: dict[str, str] = {}
+        # {digest of a secret: the share of its caller}, of secrets that have been admitted.
+        self.admitted: dict[str, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         environ = build_environ(scope)
@@ -140,23 +141,28 @@ class Application:
             raise
 
     def share_of(self, environ: dict[str, Any]) -> Share:
-        """Return the share of one line of keys, of one browser, or of one address."""
-        name = name_caller(environ)
-        return self.shares.setdefault(self.lines.get(name, name), Share())
+        """Return the share of a caller, or of an address while nobody knows the secret.
 
-    def remember_line(self, environ: dict[str, Any]) -> None:
-        """Note of which line of keys the secret of an answered request is."""
-        if line := environ.get(LINE_OF_KEY):
-            if len(self.lines) >= REMEMBERED:
-                self.lines.clear()
-            self.lines[name_caller(environ)] = f"line {line}"
+        Otherwise each secret that a client makes up would be another share.
+        """
+        admitted = self.admitted.get(hash_secret(environ))
+        name = admitted or f"address:{client_network(environ)}"
+        return self.shares.setdefault(name, Share())
+
+    def remember_caller(self, environ: dict[str, Any]) -> None:
+        """Note whose the secret of an answered request is."""
+        digest, share = hash_secret(environ), environ.get(SHARE)
+        if digest and share:
+            if len(self.admitted) >= REMEMBERED:
+                self.admitted.clear()
+            self.admitted[digest] = share
 
     def answer(self, environ: dict[str, Any]) -> Answer:
         started: list[Any] = []
         response: HttpResponseBase = self.handler(
             environ, lambda *start: started.extend(start)
         )
-        self.remember_line(environ)
+        self.remember_caller(environ)
         status, headers = int(started[0][:3]), encode_headers(started[1])
         if isinstance(response, StreamingHttpResponse) and response.is_async:
             return Answer(status, headers, None, response)
@@ -172,14 +178,14 @@ class Application:
         return Answer(status, headers, cast("IO[bytes]", body))
 
 
-def name_caller(environ: dict[str, Any]) -> str:
-    """Return the key of a request, or its browser, or its address, however they are spelled."""
+def hash_secret(environ: dict[str, Any]) -> str:
+    """Return a digest of a request's key or session, however it is spelled; "" without one."""
     scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
-    if scheme.lower() == "bearer" and secret.strip():
-        return f"key {sha256(secret.strip().encode()).hexdigest()}"
-    cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))
-    browser = cookies.get(settings.SESSION_COOKIE_NAME)
-    return f"browser {browser}" if browser else environ.get("REMOTE_ADDR", "")
+    if scheme.lower() != "bearer" or not secret.strip():
+        cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))
+        secret = cookies.get(settings.SESSION_COOKIE_NAME, "")
+    secret = secret.strip()
+    return sha256(secret.encode()).hexdigest() if secret else ""
 
 
 def refuse(refusal: Refusal) -> Answer:

@@ -17,7 +17,14 @@ from typing import Any
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
-from common.api.problem import ProblemResponse, SlowRequest
+from common.address import client_network
+from common.api.problem import (
+    BrokenRequest,
+    InternalFailure,
+    ProblemResponse,
+    SlowRequest,
+)
+from common.errors import Refusal
 from memory_project.settings import BODY_LIMIT, TRANSCRIPT_LIMIT
 
 HEAD_SECONDS = 15.0  # from the connection to the last byte of its first head
@@ -49,7 +56,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def __init__(self, worker: WebWorker) -> None:
         super().__init__(worker)
-        self.address = ""
+        self.peer = self.address = ""  # the client is another one behind a proxy
         self.received = 0  # bytes of a body without an end
         self.has_answer = False  # to the present request, at least its head
         # When the client's time to do each of these is over.
@@ -57,7 +64,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.address = (transport.get_extra_info("peername") or [""])[0]
+        self.peer = (transport.get_extra_info("peername") or [""])[0]
+        self.address = client_network({"REMOTE_ADDR": self.peer})
         self.worker.connections[self] = None
         self.wait(Wait.REQUEST, HEAD_SECONDS, self.refuse_slow)
         self.worker.make_room()
@@ -67,17 +75,25 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             super().data_received(data)
         except ValueError as error:  # a Content-Length of thousands of digits
             self.log.warning("A request without a usable head: %s", error)
-            self._send_error_response(400, "Bad Request")
+            self.refuse(BrokenRequest())
             self._close_transport()
 
     def _on_headers_complete(self) -> Any:
         self.stop_waiting(Wait.REQUEST, Wait.IDLE)
         self.has_answer = False
         is_skipped = super()._on_headers_complete()
+        self.address = self.find_client()
         length = min(self._current_request.content_length or 0, LONGEST_BODY)
         seconds = BODY_SECONDS + length / BYTES_PER_SECOND
         self.wait(Wait.REQUEST, seconds, self.refuse_slow)
         return is_skipped
+
+    def find_client(self) -> str:
+        """Return the address that the trusted proxies report of the present request."""
+        headers = self._current_request.headers
+        hops = [value for name, value in headers if name == "X-FORWARDED-FOR"]
+        meta = {"REMOTE_ADDR": self.peer, "HTTP_X_FORWARDED_FOR": ",".join(hops)}
+        return client_network(meta)
 
     def _on_body(self, chunk: bytes) -> None:
         super()._on_body(chunk)
@@ -123,11 +139,20 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             self.received or self._current_request or self._callback_parser._buffer
         )
         if is_begun and not self.has_answer:
-            refusal = ProblemResponse(SlowRequest())
-            head = f"HTTP/1.1 408 Request Timeout\r\n{refusal.serialize_headers().decode()}"
-            length = f"\r\nContent-Length: {len(refusal.content)}\r\nConnection: close"
-            self._safe_write(f"{head}{length}\r\n\r\n".encode() + refusal.content)
+            self.refuse(SlowRequest())
         self._close_transport()
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answer without Django, which has not been given the request."""
+        answer = ProblemResponse(refusal)
+        head = f"HTTP/1.1 {answer.status_code} {answer.reason_phrase}\r\n"
+        fields = answer.serialize_headers().decode()
+        length = f"\r\nContent-Length: {len(answer.content)}\r\nConnection: close"
+        self._safe_write(f"{head}{fields}{length}\r\n\r\n".encode() + answer.content)
+
+    def _send_error_response(self, status: int, message: str, *_: Any) -> None:
+        """Answer what gunicorn itself refuses in the form of every other error."""
+        self.refuse(InternalFailure() if status == 500 else BrokenRequest(message))
 
     def pause_writing(self) -> None:
         super().pause_writing()

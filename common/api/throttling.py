@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from common import best_effort_redis
-from common.address import client_address
+from common.address import client_network
 from common.api.problem import TooManyRequests
 from common.caller import Caller
 
@@ -95,9 +95,8 @@ def windows_of(request: Any) -> dict[str, Window]:
 
 
 def charge_caller(request: Any, caller: Caller) -> None:
-    """Count a request of a key, under the line of its rotations, or of a person."""
-    name = f"key:{caller.line_id}" if caller.line_id else caller.name
-    charge(request, name, settings.THROTTLE_KEY)
+    """Count a request of a key, with its rotations, or of a person."""
+    charge(request, caller.share, settings.THROTTLE_KEY)
 
 
 def charge_project(request: Any, project_id: uuid.UUID) -> None:
@@ -106,8 +105,8 @@ def charge_project(request: Any, project_id: uuid.UUID) -> None:
 
 def charge_address(request: Any) -> None:
     """Count a request without a valid key, by its address."""
-    address = client_address(request)
-    charge(request, f"address:{address}", settings.THROTTLE_ANONYMOUS)
+    network = client_network(request.META)
+    charge(request, f"address:{network}", settings.THROTTLE_ANONYMOUS)
 
 
 def set_headers(request: Any, response: HttpResponseBase) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from django.test import RequestFactory
 
-from common.address import client_address, is_loopback
+from common.address import client_address, client_network, is_loopback
 
 
 @pytest.fixture
@@ -40,6 +40,20 @@ def test_without_a_proxy_it_is_the_peer(behind):
 
     assert client_address(request()) == "10.0.0.1"
     assert client_address(request("")) == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("1.2.3.4", "1.2.3.4"),
+        ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+    ],
+)
+def test_a_client_of_ipv6_is_its_network(address, network):
+    assert client_network({"REMOTE_ADDR": address}) == network
 
 
 def test_loopback_is_this_machine_without_a_proxy():

@@ -15,9 +15,9 @@ from threading import Event
 import pytest
 from django.http import HttpResponse
 
-from common.caller import LINE_OF_KEY
+from common.caller import SHARE
 from embedded import data_folder
-from memory_project.asgi import MAX_WAITING, Application, name_caller
+from memory_project.asgi import MAX_WAITING, Application, hash_secret
 from memory_project.web_worker import WebWorker
 from tests.faults.kill_replay import spare_port, wait_for
 
@@ -173,8 +173,7 @@ def test_an_answer_that_was_sent_before_its_body_ended_is_the_only_one(serve):
     assert answer.startswith((b"HTTP/1.1 401 ", b"HTTP/1.1 413 "))
 
 
-def test_a_key_has_one_share_of_the_threads_however_its_header_is_spelled():
-    application = Application(None)
+def test_a_secret_is_the_same_however_its_header_is_spelled():
     for header, spellings in {
         "HTTP_AUTHORIZATION": (
             "Bearer am_x",
@@ -186,20 +185,37 @@ def test_a_key_has_one_share_of_the_threads_however_its_header_is_spelled():
     }.items():
         environ = [{header: each, "REMOTE_ADDR": "1.2.3.4"} for each in spellings]
 
-        assert len(set(map(application.share_of, environ))) == 1, header
-        assert len(set(map(name_caller, environ))) == 1, header
+        assert len(set(map(hash_secret, environ))) == 1, header
+
+
+def test_a_secret_that_was_never_admitted_has_the_share_of_its_address(settings):
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": 1}
+    application = Application(None)
+    secrets = [{}, {"HTTP_COOKIE": "sessionid=x"}]
+    secrets += [{"HTTP_AUTHORIZATION": f"Bearer am_{each}"} for each in "ab"]
+    one, other = "2001:db8::", "2001:db8:0:1::"
+
+    environs = [
+        {**secret, "REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": f"{one}{number}"}
+        for number, secret in enumerate(secrets)
+    ]
+    neighbour = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": f"{other}1"}
+
+    shares = {*map(application.share_of, environs)}
+    assert len(shares) == 1
+    assert application.share_of(neighbour) not in shares
 
 
 def test_the_keys_of_one_line_share_the_threads_and_too_much_of_it_waits_for_nothing():
     application = Application(None)
     environs = [{"HTTP_AUTHORIZATION": f"Bearer am_{each}"} for each in "ab"]
-    assert len(set(map(application.share_of, environs))) == 2
+    of_address = application.share_of(environs[0])
 
     for environ in environs:
-        application.remember_line({**environ, LINE_OF_KEY: "x"})
+        application.remember_caller({**environ, SHARE: "key:x"})
 
     shares = [application.share_of(environ) for environ in environs]
-    assert shares[0] is shares[1]
+    assert shares[0] is shares[1] is not of_address
     shares[0].requests = MAX_WAITING
     answer = asyncio.run(application.run(environs[0], 0))
     assert answer.status == 429
@@ -263,6 +279,7 @@ def test_a_length_of_thousands_of_digits_is_refused(serve):
         head = HALF_BODY.replace(b"Length: 900", b"Length: " + b"9" * digits)
         answer = read_all(send(port, head))
         assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 ", b"HTTP/1.1 413 "))
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"]
     assert is_healthy(port)
 
 
@@ -276,3 +293,13 @@ def test_a_body_that_is_too_large_is_answered_before_its_connection_goes_on(serv
         assert answer.status in (401, 413), answer.read()
         answer.read()
     link.close()
+
+
+def test_what_is_no_request_is_refused_with_a_code(serve):
+    head, _, body = read_all(send(serve(), b"NO REQUEST\r\n\r\n")).partition(
+        b"\r\n\r\n"
+    )
+
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["code"] == "broken_request"
