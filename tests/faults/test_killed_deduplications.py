@@ -26,13 +26,13 @@ MOMENTS = [(scan, "_record_findings", 2), (runner.JobRun, "step", 2)]
 
 @pytest.fixture(autouse=True)
 def _alike(project, monkeypatch):
-    """Six texts, each three times in another form, in batches of four."""
+    """Six texts, each three times with other empty words, in batches of four."""
     monkeypatch.setattr(scan, "SCAN_BATCH", 4)
     project.settings = {"dedup": {"enabled": False}}
     project.save()
     for text in [
-        *("the {} job clears its cache", "The {} job  clears its cache."),
-        "THE {} job clears its cache",
+        *("at night the {} job clears the cache", "at night {} job clears the cache"),
+        "please at night the {} job clears the cache",
     ]:
         for word in ("first", "second", "third", "fourth", "fifth", "sixth"):
             draft = Draft(content=text.format(word), memory_type="learning")
