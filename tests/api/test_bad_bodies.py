@@ -9,12 +9,10 @@ import json
 import os
 import random
 import re
-import socket
 from itertools import islice
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
-from django.db import connections
 
 from common.caller import Role
 from common.text.paths import clean_path
@@ -132,54 +130,6 @@ class TestSize:
 
         assert answer.status_code == 201, answer.content[:500]
         assert answer.json()["memory"][name] == value
-
-
-@pytest.mark.django_db(transaction=True)
-class TestOverASocket:
-    @pytest.fixture
-    def link(self, live_server, monkeypatch):
-        monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
-        place = urlsplit(live_server.url)
-        with socket.create_connection((place.hostname, place.port), timeout=20) as link:
-            yield link
-
-    def head(self, api, *headers):
-        secret = api._credentials["HTTP_AUTHORIZATION"]
-        lines = [f"POST {MEMORIES} HTTP/1.1", "Host: localhost", *headers]
-        lines += [f"Authorization: {secret}", "Content-Type: application/json"]
-        return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
-
-    def answer(self, link):
-        found = b""
-        while piece := link.recv(65536):
-            found += piece
-        head, _, body = found.partition(b"\r\n\r\n")
-        return int(head.split()[1]), json.loads(body)
-
-    def test_fifty_megabytes(self, api, link):
-        link.sendall(self.head(api, "Content-Length: 50000000"))
-        link.sendall(b"x" * 50_000_000)
-        status, problem = self.answer(link)
-
-        assert (status, problem["code"]) == (413, "too_large")
-
-    def test_chunks_are_refused(self, api, link):
-        link.sendall(self.head(api, "Transfer-Encoding: chunked"))
-        link.sendall(b'a\r\n{"a": "b"}\r\n0\r\n\r\n')
-        status, problem = self.answer(link)
-
-        assert (status, problem["code"]) == (400, "length_required")
-
-    def test_it_answers_others_while_a_body_is_missing(
-        self, api, link, live_server, project
-    ):
-        link.sendall(self.head(api, "Content-Length: 1000"))
-        place = urlsplit(live_server.url)
-        with socket.create_connection((place.hostname, place.port), timeout=20) as more:
-            more.sendall(self.head(api, "Content-Length: 2") + b"{}")
-            status, problem = self.answer(more)
-
-        assert (status, problem["code"]) == (400, "invalid")
 
 
 class TestForm:
