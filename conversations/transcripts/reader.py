@@ -40,6 +40,7 @@ from conversations.transcripts.line_source import MAX_OBJECTS, has_too_many
 WINDOW = 500
 MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
 _GAP = re.compile(r"[\s\0]*")
+_MEMBER = re.compile(r',\s{0,20}"')  # goes on with an object
 MAX_GAP = 20  # characters of white space between an object and what damages a record
 MAX_TRIED = 200  # damaged records of a line behind which another is looked for
 MAX_PARSED = 4  # times that the characters of a damaged line are parsed
@@ -172,8 +173,9 @@ def read_values(text: str) -> tuple[list[storable_json.StorableJSON], bool]:
         is_last = behind == len(text)
         # Before something else than an object, it is a value inside a damaged record.
         is_before_object = text[place] == text[behind : behind + 1] == "{"
-        # Nothing can hold what begins the line.
-        if attempt.value and (is_last or is_before_object or place == first):
+        # What begins the line is held by nothing, unless a cut took the head of what holds it.
+        is_first = place == first and not _MEMBER.match(text, behind)
+        if attempt.value and (is_last or is_before_object or is_first):
             found.append(attempt.value)
             is_damaged |= _skip_gap(text, end) < place
             end = attempt.end

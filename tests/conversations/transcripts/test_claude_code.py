@@ -241,6 +241,15 @@ def test_a_record_before_damaged_bytes_is_read():
     assert [m.external_id for m in messages] == ["u0"]
 
 
+def test_a_value_of_a_record_without_its_head_is_no_record():
+    line = json.dumps(WORK[0]) + ', "toolUseID": "t1"}'
+
+    counts = TranscriptCounts()
+
+    assert not list(read_messages("claude-code", [line], counts))
+    assert counts.left_out == {"not JSON": 1}
+
+
 @pytest.mark.parametrize("tail", ["[" + "1," * 20_000, '"' + "a" * 40_000, '{"b":1}'])
 def test_a_damaged_line_is_parsed_a_few_times_however_deep_it_is(monkeypatch, tail):
     text, parsed = '{"a":' * 190 + tail, []
