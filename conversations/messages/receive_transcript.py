@@ -236,8 +236,8 @@ def _queued_of(session: Session) -> tuple[dict[str, str], frozenset[str]]:
 def _note_given(session: Session, message_ids: Collection[str]) -> None:
     """Note that what waited was given to the agent: the same words are a new prompt next time."""
     for row in session.messages.filter(external_id__in=message_ids):
-        fields = {k: v for k, v in row.metadata[KEY].items() if k != "waiting"}
-        row.metadata = {**row.metadata, KEY: fields}
+        fields = recorded_fields(row.metadata).items()
+        row.metadata[KEY] = {k: v for k, v in fields if k != "waiting"}
         row.save(update_fields=["metadata"])
 
 

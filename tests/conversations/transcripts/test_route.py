@@ -13,6 +13,7 @@ from common.api import expanded_body
 from common.caller import Role
 from conversations.messages import receive_transcript
 from conversations.models import Message, Session, Transcript
+from conversations.transcripts.events import recorded_fields
 from jobs.models import Job
 from tests.conversations.transcripts.test_claude_code import (
     NOTE,
@@ -343,6 +344,21 @@ class TestWhatWaitsInTheQueue:
 
         rows = Message.objects.order_by("seq").exclude(role="assistant")
         assert [row.parts[0].get("text") or row.parts[0]["content"] for row in rows] == told  # fmt: skip
+
+
+    def test_words_that_an_old_version_stored_are_told_once(self, api):
+        first = raw([GO, queue(1, "enqueue", "x")])
+        second = raw([queue(2, "dequeue"), line(3, "user", "x")])
+        answer = api.sent(first, end_prefix=sha(first))
+        row = Message.objects.get(external_id__startswith="queued:")
+        row.metadata = {"claude_code": row.metadata["transcript"]}
+        row.save()
+
+        api.sent(second, cursor=answer["cursor"], prefix=answer["prefix"])
+
+        assert texts() == ["Go", "x"]
+        row.refresh_from_db()
+        assert "waiting" not in recorded_fields(row.metadata)
 
 
 class TestLimits:
