@@ -136,6 +136,22 @@ def test_beyond_the_limit_the_one_that_waits_for_longest_is_closed(serve):
     assert read_all(slow[-1]).startswith(b"HTTP/1.1 401 ")
 
 
+def test_behind_a_proxy_the_client_with_most_connections_loses_one(serve, monkeypatch):
+    monkeypatch.setenv("NUM_PROXIES", "1")
+    port = serve(MAX_CONNECTIONS=20)
+
+    def ask(address):
+        header = b"X-Forwarded-For: " + address + b"\r\nConnection: close\r\nX-A"
+        return send(port, HALF_BODY.replace(b"Content-Type", header, 1))
+
+    one = ask(b"1.1.1.1")
+    many = [ask(b"2001:db8::%d" % number) for number in range(30)]
+
+    assert read_all(many[0]) == b""
+    one.sendall(b"x" * 900)
+    assert one.recv(100).startswith(b"HTTP/1.1 401 ")
+
+
 def test_a_reader_that_stops_is_cut_off(serve):
     port = serve(READ_SECONDS=0.2)
     link = ask_for_much(port)
