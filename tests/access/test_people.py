@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from rest_framework.test import APIClient
 
 from audit.models import AuditEvent
-from common.caller import Role
+from common.caller import SHARE, Role
 from projects.models import Membership
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +42,19 @@ def test_a_superuser_owns_everything(project):
     root = get_user_model().objects.create_superuser("root", password="x")
 
     assert signed_in(root).delete(f"{PROJECTS}/{project.pk}").status_code == 204
+
+
+def test_the_web_server_learns_who_was_admitted_and_of_nobody_else(ann, bob_api):
+    root = get_user_model().objects.create_superuser("root", password="x")
+    stranger = APIClient(headers={"Authorization": "Bearer am_x"})
+    for client, path, share in (
+        (signed_in(ann), PROJECTS, "user:ann"),
+        (signed_in(root), "/admin/", "user:root"),
+        (bob_api, PROJECTS, f"key:{bob_api.key.line_id}"),
+        (stranger, PROJECTS, None),
+        (APIClient(), "/admin/", None),
+    ):
+        assert client.get(path).wsgi_request.META.get(SHARE) == share, share
 
 
 def test_an_inactive_person_is_refused(ann, project):
