@@ -345,7 +345,6 @@ class TestWhatWaitsInTheQueue:
         rows = Message.objects.order_by("seq").exclude(role="assistant")
         assert [row.parts[0].get("text") or row.parts[0]["content"] for row in rows] == told  # fmt: skip
 
-
     def test_words_that_an_old_version_stored_are_told_once(self, api):
         first = raw([GO, queue(1, "enqueue", "x")])
         second = raw([queue(2, "dequeue"), line(3, "user", "x")])
