@@ -85,10 +85,11 @@ class TestAProject:
 
 class TestAStranger:
     @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer am_wrong"}])
-    def test_an_address_is_counted(self, settings, headers):
+    def test_a_network_is_counted(self, settings, headers):
         settings.THROTTLE_ANONYMOUS = "1/hour"
-        client = APIClient(REMOTE_ADDR=f"2001:db8::{secrets.token_hex(2)}")
-        codes = [client.get(PROJECTS, headers=headers).status_code for _ in range(2)]
+        network = f"2001:db8:{secrets.token_hex(2)}:{secrets.token_hex(2)}"
+        clients = [APIClient(REMOTE_ADDR=f"{network}::{number}") for number in range(2)]
+        codes = [each.get(PROJECTS, headers=headers).status_code for each in clients]
 
         assert codes == [401, 429]
 
