@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import Counter
 from typing import Any
 
 from ace import run as ace_runs
@@ -11,9 +12,11 @@ from ace.episode import EpisodeSource
 from ace.models import AceRun
 from ace.task import task as tasks
 from ace.task import task_outcome, verdict_words
+from ace.task.task import canonical_json
 from ace.task.task_outcome import TaskOutcome
 from agents import run_texts
 from agents.models import AgentRun
+from agents.steps import AgentStep
 from common.caller import Caller
 from inference.language.fence import keep_ends
 from memories.scopes import Scope
@@ -23,6 +26,7 @@ from projects.models import Project
 
 MAX_RESULT = 4_000  # characters of a tool's answer that a finished task keeps
 MIN_CALLS = 2  # calls that make a task
+LOOP = 3  # equal calls with equal answers
 # Answers that there is no answer.
 _NOTHING = re.compile(
     r"\b(?:there (?:is|are|was|were) no|no such|not (?:find|found|know|have|able|available"
@@ -34,10 +38,19 @@ ENDED = (AgentRun.RunStatus.DONE, AgentRun.RunStatus.FAILED)
 
 
 def is_task(run: AgentRun) -> bool:
-    """Whether a run is like a task: two calls, one that failed, or the client says so."""
+    """Whether a run is like a task: two calls, one that failed, or the client says so.
+
+    A call that was made LOOP times with the same answer is a loop, which is no work.
+    """
     calls = run_texts.calls_of(run)
+    counts = Counter(map(_call_and_answer, calls))
+    work = [call for call in calls if counts[_call_and_answer(call)] < LOOP]
     said = run.request.get("task")
-    return bool(said) or len(calls) >= MIN_CALLS or any(c.is_error for c in calls)
+    return bool(said) or len(work) >= MIN_CALLS or any(c.is_error for c in work)
+
+
+def _call_and_answer(step: AgentStep) -> tuple[str, str, str]:
+    return step.action, canonical_json(step.arguments), step.observation
 
 
 def is_enabled(run: AgentRun) -> bool:

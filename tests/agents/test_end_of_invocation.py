@@ -390,6 +390,23 @@ class TestEpisodes:
 
         assert "failed: order 48213" in of_kind("episode").get().steps[0]
 
+    @pytest.mark.parametrize(
+        ("others", "is_task"),
+        [
+            ([], False),
+            ([step("Track")], False),
+            ([step("Track"), step("Order")], True),
+            ([step("Track", is_error=True)], True),
+            ([step("RecallEpisodes", "No episodes found.")] * 3, False),
+        ],
+    )
+    def test_a_loop_is_no_work(self, project, talk, learn, others, is_task):
+        failing = [step("Find", "no such order", is_error=True)] * 3
+
+        learned = learn(make_run(project, talk, steps=[*failing, *others]))
+
+        assert bool(learned["episode"]) == is_task
+
     def test_an_answer_may_tell_of_a_failure_that_the_tool_did_not_flag(
         self, project, talk, learn
     ):
