@@ -21,9 +21,13 @@ MAX_NAME = 64
 class StepsSoFar(Protocol):
     """The working memory of a run, as a prompt reads it."""
 
-    # The oldest steps in short, and how many these are.
-    condensed: str
-    condensed_steps: int
+    @property
+    def condensed(self) -> str:
+        """The oldest steps in short."""
+
+    @property
+    def condensed_steps(self) -> int:
+        """How many steps these are."""
 
     @property
     def steps(self) -> Sequence[AgentStep]: ...

@@ -4,7 +4,6 @@ import pytest
 
 from agents.steps import AgentStep
 from agents.working_memory import WorkingMemory
-from conversations.summarizers import StaticSummarizer, SummarizerFailure
 from projects.options import AgentSettings
 
 SMALL = AgentSettings(working_memory_threshold=200, keep_last_steps=2)
@@ -163,22 +162,3 @@ class TestLongRuns:
 
     def test_the_last_condensed_results_are_there(self, memory):
         assert all(f"ord_{number}" in memory.condensed for number in range(90, 96))
-
-
-class TestSummarizer:
-    def test_another_summarizer_may_write_the_text(self):
-        steps = [step(number, "word " * 100) for number in range(5)]
-        memory = memory_of(*steps, summarizer=StaticSummarizer("In short: fine."))
-
-        memory.condense(SMALL)
-
-        assert memory.condensed == "In short: fine."
-
-    def test_a_summarizer_that_fails_is_replaced(self):
-        failing = StaticSummarizer(error=SummarizerFailure("down"))
-        steps = [step(number, "word " * 100) for number in range(5)]
-        memory = memory_of(*steps, summarizer=failing)
-
-        memory.condense(SMALL)
-
-        assert "part 0" in memory.condensed
