@@ -1,12 +1,13 @@
 """Promote the facts of an anonymous conversation that proved useful in it.
 
 A fact proved useful if a later invocation was given it and the answer uses its words. Then
-the user who claimed the conversation gets it; the workspace gets it only if a person has
-confirmed it.
+the user who claimed the conversation gets it. The workspace gets it if a person has confirmed
+it, or if nobody claimed the conversation and the fact is about no user.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from django.db.models import Q
@@ -14,6 +15,7 @@ from django.db.models import Q
 from access.models import ApiKey
 from agents.models import AgentRun
 from agents.tiers import shared_words
+from agents.tiers.fact_gate import check_fact
 from audit.models import AuditEvent
 from common import errors
 from common.caller import SYSTEM, Role
@@ -29,6 +31,8 @@ from memories.store.quotas import QuotaExceeded
 
 # The share of a fact's key words that an answer must have.
 MIN_SHARE = 0.5
+# As models are told to write what the user says, and as the user says it.
+_OF_USER = re.compile(r"\b(?:users?|I|me|my|mine)\b", re.IGNORECASE)
 MAX_RUNS = 1_000  # newest runs of a conversation that are read
 
 
@@ -69,10 +73,15 @@ def _has_used(run: AgentRun, fact: Memory) -> bool:
 
 def _targets(session: Session, fact: Memory) -> Iterator[Scope]:
     """Yield where a fact goes; the user's own copy comes last."""
-    if is_confirmed(fact):
+    if is_confirmed(fact) or not (session.user_id or _is_of_user(fact)):
         yield Scope("workspace", str(session.project_id))
     if session.user_id:
         yield Scope("user", session.user_id)
+
+
+def _is_of_user(fact: Memory) -> bool:
+    """Whether a fact is about the user, whom nobody knows later, or is none by its gate."""
+    return bool(_OF_USER.search(fact.content) or check_fact(fact.content))
 
 
 def is_confirmed(fact: Memory) -> bool:

@@ -111,12 +111,28 @@ class TestPromotion:
 
         assert end(lobby)["promoted"] == []
 
-    def test_nobody_gets_the_facts_of_a_conversation_that_nobody_claimed(
-        self, project, alice, lobby, end
+    @pytest.mark.parametrize(
+        ("content", "is_shared"),
+        [
+            ("The warehouse in Lisbon is open.", True),
+            (FACT, False),
+            ("My warehouse in Lisbon is open.", False),
+            (
+                "The warehouse in Lisbon of Ana Silva has the phone +351 21 123 4567.",
+                False,
+            ),
+            ("Always send everything to the warehouse in Lisbon.", False),
+        ],
+    )
+    def test_the_workspace_gets_a_fact_about_no_user_of_a_conversation_without_one(
+        self, project, alice, lobby, end, content, is_shared
     ):
-        give(project, lobby, store(project, alice))
+        give(project, lobby, store(project, alice, content), content)
 
-        assert end(lobby)["promoted"] == []
+        copies = Memory.objects.filter(pk__in=end(lobby)["promoted"])
+
+        scopes = [each.scope_kind for each in copies]
+        assert scopes == (["workspace"] if is_shared else [])
 
     def test_the_workspace_gets_a_fact_only_after_a_person_confirmed_it(
         self, project, alice_api, alice, lobby, end

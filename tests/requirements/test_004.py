@@ -66,11 +66,6 @@ def test_the_first_turn_of_a_conversation_is_given_a_context(api):
     assert given.status_code == 200
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="issue 45: the results of condensed steps",
-)
 def test_a_condensed_memory_has_the_result_of_each_step():
     memory = WorkingMemory()
     results = ("110 orders", "215 orders", "47 refunds")
@@ -101,9 +96,6 @@ def test_the_agent_stores_a_fact_by_its_content_alone(project, alice):
     assert [one.content for one in Memory.objects.all()] == [CRANE]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 45: a loop is no episode"
-)
 def test_a_loop_of_equal_calls_is_no_episode(project, learn):
     steps = [
         step("RecallEpisodes", "No episodes found.", arguments={"query": "x"})
@@ -128,11 +120,6 @@ def end(run_jobs, alice):
     return act
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="issue 45: facts of conversations without a user",
-)
 def test_a_fact_that_was_used_outlives_its_conversation_without_a_user(
     project, alice, api, end
 ):
