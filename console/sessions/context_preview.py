@@ -80,7 +80,9 @@ def preview_context(
     """Assemble a context without freezing the session's snapshot."""
     preamble: Callable[[int], Preamble] = no_preamble
     if with_memory:
-        preamble = partial(build_preamble, session, budget, _version_of(session))
+        preamble = partial(
+            build_preamble, MemoryPair.of_session(session), budget, _version_of(session)
+        )
     found = assemble(session, budget, caller, fresh_tail=fresh_tail, preamble=preamble)
     shown = found.messages[-MAX_SHOWN:]
     return ContextPreview(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from xml.sax.saxutils import escape, quoteattr
 
-from conversations.agent_memory import constraints, texts
+from common.caller import Caller
+from conversations.agent_memory import constraints, snapshots, texts
 from conversations.agent_memory.pair import MemoryPair
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.tokens import estimate_tokens
 from inference.tokens import BYTES_PER_TOKEN
@@ -34,25 +37,35 @@ def no_preamble(room: int) -> Preamble:
     return Preamble()
 
 
-def build_preamble(session: Session, budget: int, version: int, room: int) -> Preamble:
+def choose_preamble(
+    session: Session, budget: int, caller: Caller
+) -> Callable[[int], Preamble]:
+    """Return what writes the notes of a session at its snapshot; none if memory is off."""
+    if not is_memory_on(session.project, session.user_id, session):
+        return no_preamble
+    version = snapshots.get_or_freeze(session, caller).version
+    return partial(build_preamble, MemoryPair.of_session(session), budget, version)
+
+
+def build_preamble(pair: MemoryPair, budget: int, version: int, room: int) -> Preamble:
     """Return the notes as they were at a version, within `room` tokens of the budget.
 
     The text is "" if there are no notes, or if there is no room for any of them.
     """
-    notes = _read_notes(MemoryPair.of_session(session), version)
+    notes = _read_notes(pair, version)
     if not notes:
         return Preamble()
-    whole = _wrap(session, version, [note.whole for note in notes])
-    free = room * BYTES_PER_TOKEN - _size(_wrap(session, version, []))
+    whole = _wrap(pair, version, [note.whole for note in notes])
+    free = room * BYTES_PER_TOKEN - _size(_wrap(pair, version, []))
     share = int(budget * MOST_SHARE) * BYTES_PER_TOKEN
     most = min(share, free // len(notes))
     blocks = [block for note in notes if (block := note.cut(most))]
-    text = _wrap(session, version, blocks) if blocks else ""
+    text = _wrap(pair, version, blocks) if blocks else ""
     return Preamble(text, estimate_tokens(whole) - estimate_tokens(text))
 
 
-def _wrap(session: Session, version: int, blocks: Sequence[str]) -> str:
-    agent, user = quoteattr(session.agent_id), quoteattr(session.user_id)
+def _wrap(pair: MemoryPair, version: int, blocks: Sequence[str]) -> str:
+    agent, user = quoteattr(pair.agent_id), quoteattr(pair.user_id)
     return (
         f'{ORIGIN}\n<agent_memory agent={agent} user={user} version="{version}">\n'
         f"{''.join(blocks)}</agent_memory>"

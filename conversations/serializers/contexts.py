@@ -39,11 +39,6 @@ class AssembleRequest(InSession, NullIsAbsent):
     format = serializers.ChoiceField(
         choices=convert.FORMATS, default="messages", help_text=FORMAT_HELP
     )
-    snapshot = serializers.BooleanField(
-        default=False,
-        help_text="Put soul, profile and constraints in front, as they were at the "
-        "session's snapshot.",
-    )
 
 
 class ContextMessageOut(serializers.Serializer[Any]):

@@ -6,7 +6,7 @@ A store is a Provider; what else it can do is asked of it (`capabilities`), neve
 from __future__ import annotations
 
 from conversations.stores.capabilities import capabilities_of
-from conversations.stores.choice import require, store_of
+from conversations.stores.choice import has_capability, require, store_of
 from conversations.stores.full import FullStore
 from conversations.stores.simple import SimpleStore
 from conversations.stores.tool import MemoryTool, ToolOptions, build_tool
@@ -20,6 +20,7 @@ __all__ = [
     "TracedStore",
     "build_tool",
     "capabilities_of",
+    "has_capability",
     "require",
     "store_of",
     "unwrap",

@@ -25,11 +25,15 @@ def store_of(project: Project, caller: Caller) -> Any:
     return STORES[project.options.conversations.store](project, caller)
 
 
+def has_capability(project: Project, caller: Caller, capability: str) -> bool:
+    return isinstance(store_of(project, caller), CAPABILITIES[capability])
+
+
 def require(project: Project, caller: Caller, capability: str) -> None:
     """Refuse with 409 if the project's store lacks a capability."""
-    store = store_of(project, caller)
-    if not isinstance(store, CAPABILITIES[capability]):
+    if not has_capability(project, caller, capability):
+        name = store_of(project, caller).name
         raise NotSupported(
-            f"The store {store.name} of this project has no {capability}; an owner may set "
+            f"The store {name} of this project has no {capability}; an owner may set "
             "conversations.store to full."
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
@@ -14,12 +13,7 @@ from rest_framework.response import Response
 from access.project_view import ProjectView
 from common.api.serializers import represent
 from common.caller import Role
-from conversations.agent_memory import snapshots
-from conversations.agent_memory.preamble import (
-    Preamble,
-    build_preamble,
-    no_preamble,
-)
+from conversations.agent_memory.preamble import choose_preamble, no_preamble
 from conversations.assembly.assemble import assemble
 from conversations.compaction import compaction_need
 from conversations.compaction.compact import CompactionMode
@@ -29,7 +23,7 @@ from conversations.messages.review import build_review_text
 from conversations.models import Summary
 from conversations.serializers import contexts as forms
 from conversations.serializers.sessions import SessionQuery
-from conversations.stores import require
+from conversations.stores import has_capability
 from conversations.tokens import estimate_tokens
 from conversations.views.base import SessionView
 
@@ -53,21 +47,21 @@ class AssembleView(SessionView):
         ],
     )
     def post(self, request: Request, key: str) -> Response:
-        """The newest messages whole, then summaries and older messages as far as they fit."""
+        """Soul, profile and constraints in front, as they were at the session's snapshot; the
+        newest messages whole; then summaries and older messages as far as they fit.
+        """
         data = self.body(forms.AssembleRequest)
         project, session = self.session(data, key, Role.VIEWER)
         budget = compaction_need.budget_of(project, session, data.get("token_budget"))
-        preamble: Callable[[int], Preamble] = no_preamble
-        if data["snapshot"]:
-            require(project, self.caller, "session_snapshot_store")
-            version = snapshots.get_or_freeze(session, self.caller).version
-            preamble = partial(build_preamble, session, budget, version)
+        has_notes = has_capability(project, self.caller, "session_snapshot_store")
         found = assemble(
             session,
             budget,
             self.caller,
             fresh_tail=data["fresh_tail"],
-            preamble=preamble,
+            preamble=choose_preamble(session, budget, self.caller)
+            if has_notes
+            else no_preamble,
         )
         return Response(forms.write_context(found, data["format"]))
 

@@ -197,11 +197,12 @@ def test_a_context_keeps_its_budget_its_tail_and_its_pairs(
         do(session, "incremental", None)
     session.refresh_from_db()
     version = note(session, *notes)
-    preamble = partial(build_preamble, session, budget, version)
+    pair = MemoryPair.of_session(session)
+    preamble = partial(build_preamble, pair, budget, version)
 
     found = assemble(session, budget, SYSTEM, fresh_tail=tail, preamble=preamble)
 
-    whole = build_preamble(session, 10**6, version, 10**6)
+    whole = build_preamble(pair, 10**6, version, 10**6)
     cut = sum(each.tokens for each in found.left_out if not each.to_seq)
     assert estimate_tokens(found.system) + cut == estimate_tokens(whole.text)
     assert not found.system or ElementTree.fromstring(element_of(found.system))

@@ -6,6 +6,7 @@ import pytest
 
 from common import errors
 from common.caller import SYSTEM, Role
+from conversations.invocations.switch import set_memory
 from conversations.messages import undo
 from conversations.models import Session
 from tests.conversations.conftest import SessionApi, call, result, say, talk
@@ -427,14 +428,28 @@ def test_a_compaction_that_waits_already_is_named_by_its_job(session_api):
     assert first == second
 
 
-def test_a_store_without_snapshots_refuses_a_context_with_one(session_api, project):
+def test_a_context_of_a_user_without_memory_has_no_notes(session_api, project, alice):
+    session_api.bootstrap(user_id="42")
+    session_api.append(*talk(2))
+    session_api.put("agent-memory/soul", text="Be kind.", session="main")
+
+    set_memory(project, "42", False, alice)
+
+    assert "Be kind." not in str(session_api.assemble())
+
+
+def test_a_context_of_a_store_without_snapshots_has_no_notes(session_api, project):
+    session_api.bootstrap()
+    session_api.append(*talk(2))
+    session_api.put("agent-memory/soul", text="Be kind.", session="main")
+    with_notes = session_api.assemble()["messages"]
     project.settings = {"conversations": {"store": "simple"}}
     project.save()
-    session_api.bootstrap()
 
-    answer = session_api.post("sessions/main/assemble", snapshot=True)
+    without = session_api.assemble()["messages"]
 
-    assert answer.status_code == 409, answer.json()
+    assert "Be kind." in with_notes[0]["content"]
+    assert without == with_notes[1:]
 
 
 def test_a_session_that_was_purged_meanwhile_is_not_found(session_api):

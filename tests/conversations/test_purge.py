@@ -103,7 +103,7 @@ def test_a_purge_of_a_session_keeps_what_its_user_said_for_later_sessions(sessio
 
         session_api.post("purge", session_id=key, reason="asked")
         session_api.bootstrap(f"{key}-later", user_id="" if user == "0" else user)
-        context = session_api.assemble(f"{key}-later", snapshot=True)
+        context = session_api.assemble(f"{key}-later")
 
         assert "Likes Go" in str(context)
         assert "Never push" in str(context)

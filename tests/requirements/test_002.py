@@ -68,9 +68,6 @@ def test_the_list_of_the_user_0_has_the_sessions_of_all(api):
     assert {one["key"] for one in found} == {"one", "two", "three"}
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 45: notes stand in every context"
-)
 def test_a_context_of_a_session_begins_with_profile_and_soul(api):
     api.put("agent-memory/profile", text="Ana likes Go.", **PAIR)
     api.put("agent-memory/soul", text="Speak like a sailor.", **PAIR)
