@@ -6,6 +6,7 @@ The lessons come later, from the reflector (`ace.lessons.episode_lessons`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,6 +54,26 @@ def shape(draft: Draft, analysis: TaskAnalysis, source: EpisodeSource) -> Draft:
     )
 
 
+def read_past_task(memory: Memory) -> Memory:
+    """Return an episode, or a copy of the record of a finished task as an episode shows it.
+
+    What somebody said of the task is left out: it is learned from, and may wait for a person.
+    """
+    if memory.kind == Memory.Kind.EPISODE:
+        return memory
+    shown = copy(memory)
+    calls = memory.tool_usage[:MAX_STEPS]
+    shown.steps = memory.steps or [
+        _describe_call(call.get("tool_name", ""), call.get("arguments"))
+        for call in calls
+    ]
+    shown.outcome = ": ".join(filter(None, [memory.outcome_word, memory.result]))
+    shown.content = episode_text.compose(
+        memory.goal, shown.steps, shown.outcome, memory.lessons
+    )
+    return shown
+
+
 def _outcome(task: Task, outcome: TaskOutcome) -> str:
     known = [] if outcome.value == "unknown" else [outcome.value]
     return clip(": ".join(filter(None, [*known, task.result.strip()])), MAX_PART)
@@ -73,9 +94,13 @@ def _is_about_failure(calls: Sequence[ToolCall], at: int) -> bool:
 
 def _step(call: ToolCall) -> str:
     """Return a key action in one line; a failure with the lines that tell its errors."""
-    arguments = canonical_json(call.arguments) if call.arguments else ""
-    action = f"{call.tool_name} {clip(arguments, MAX_ARGUMENTS)}".strip()
+    action = _describe_call(call.tool_name, call.arguments)
     if not call.has_failed:
         return action
     told = " | ".join(errors.choose_lines(call.result))
     return f"{action} failed: {clip(told, MAX_ERROR)}"
+
+
+def _describe_call(name: str, arguments: Any) -> str:
+    written = canonical_json(arguments) if arguments else ""
+    return f"{name} {clip(written, MAX_ARGUMENTS)}".strip()

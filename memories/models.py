@@ -19,6 +19,7 @@ from memories.queries import (
     CURRENT_COLUMNS,
     IN_NAMED_WORKSPACE,
     OWNER,
+    PAST_TASK,
     FileQuerySet,
     FindingQuerySet,
     MemoryChangeQuerySet,
@@ -289,6 +290,12 @@ class Memory(models.Model):
                 condition=models.Q(kind__in=TIER_KINDS, **CURRENT_COLUMNS),
                 name="memory_of_tier",
             ),
+            # This index serves searches of past tasks, in the same way.
+            models.Index(
+                fields=["project"],
+                condition=PAST_TASK & models.Q(**CURRENT_COLUMNS),
+                name="memory_of_past_task",
+            ),
             # This index serves the lineage. It is partial, because few memories are derived
             # from others.
             models.Index(
@@ -322,6 +329,12 @@ class Memory(models.Model):
         It is "" for a memory that records no task.
         """
         return str(self.metadata.get("outcome") or self.outcome)
+
+    @property
+    def is_past_task(self) -> bool:
+        """Whether this memory is an episode or the record of a finished task."""
+        is_record = self.kind == self.Kind.NOTE and bool(self.goal and self.result)
+        return self.kind == self.Kind.EPISODE or is_record
 
     @property
     def is_keyed_fact(self) -> bool:

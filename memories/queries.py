@@ -50,6 +50,9 @@ OWNER = Case(
 # of an agent.
 OF_NO_AGENT = Q(agent_id__in=["", SYSTEM.name]) | Q(agent_id__regex="^(key|user):")
 
+# Episodes, and the records of finished tasks, which are notes with a goal and a result.
+PAST_TASK = Q(kind="episode") | (Q(kind="note") & ~Q(goal="") & ~Q(result=""))
+
 # The rows of a workspace that has a name of its own.
 IN_NAMED_WORKSPACE = Q(scope_kind="workspace") & ~Q(
     scope_key=Cast("project_id", models.CharField())
@@ -141,6 +144,8 @@ class Filters:
     metadata: tuple[MetadataFilter, ...] = ()
     # A part of the outcome, in any case.
     outcome: str = ""
+    # Whether only memories of past tasks are read.
+    past_tasks: bool = False
 
 
 def as_visible_as(memory: Any, name: str) -> Q:
@@ -248,6 +253,8 @@ class MemoryQuerySet(models.QuerySet[Any]):
             rows = rows.filter(memory_type__in=filters.memory_types)
         if filters.kinds:
             rows = rows.filter(kind__in=filters.kinds)
+        if filters.past_tasks:
+            rows = rows.filter(PAST_TASK)
         if filters.agent_ids:
             rows = rows.filter(agent_id__in=filters.agent_ids)
         if filters.date_from:

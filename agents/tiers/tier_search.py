@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
+from ace.episode import read_past_task
 from common import errors
 from common.caller import Caller, Role
 from conversations.invocations.switch import is_memory_on
@@ -14,6 +15,7 @@ from conversations.sessions.lifecycle import resolve_user
 from inference.embedding import active_model
 from inference.embedding.vector import Vector, normalise
 from inference.errors import BadAnswer, InferenceError
+from memories.models import Memory
 from memories.queries import Filters
 from memories.read.recalls import note_recalled
 from memories.read.search import Cutoff, MemorySearch, SearchResult, find
@@ -50,7 +52,7 @@ class TierQuery:
 def search_tier(
     project: Project, caller: Caller, asked: TierQuery, *, kind: str
 ) -> SearchResult:
-    """Return the best rows of one kind: the workspace's, the user's and the session's.
+    """Return the best rows of a tier: the workspace's, the user's and the session's.
 
     A key that is bound to a user reads the rows of its own user. Where memory is off, there
     are no hits, and a note says so. Refuse another user's name with NotFound, and an
@@ -81,19 +83,29 @@ def find_in_scopes(
     """Search the workspace and these scopes, and note nothing.
 
     The caller has checked that memory is on, and has the scopes from `scopes_of`. Of the
-    query, `user`, `session` and `embedding` do not count.
+    query, `user`, `session` and `embedding` do not count. The records of finished tasks are
+    episodes.
     """
+    is_of_tasks = kind == Memory.Kind.EPISODE
     request = MemorySearch(
         query=asked.query,
         mode=asked.mode if asked.query.strip() else "semantic",
         syntax=asked.syntax,
         limit=asked.top_k,
-        filters=replace(asked.filters, kinds=(kind,)),
+        filters=replace(
+            asked.filters,
+            kinds=() if is_of_tasks else (kind,),
+            past_tasks=is_of_tasks,
+        ),
         cutoff=asked.cutoff,
         min_score=asked.min_score,
         extra_scopes=scopes,
     )
-    return find(project, request, caller, asked.vector)
+    result = find(project, request, caller, asked.vector)
+    if not is_of_tasks:
+        return result
+    hits = [replace(hit, memory=read_past_task(hit.memory)) for hit in result.hits]
+    return replace(result, hits=hits)
 
 
 def vector_of(embedding: Sequence[float]) -> Future[Vector]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from ace.episode import read_past_task
 from common import db, errors
 from common.caller import Caller, Role
 from memories.lifecycle import delete, lookup
@@ -32,12 +33,19 @@ def kept_memory(receipt: Receipt) -> Memory:
 def get_of_kind(
     memory_id: uuid.UUID, kind: str, caller: Caller, role: Role = Role.VIEWER
 ) -> Memory:
-    """Return a readable memory of a kind; raise NotFound for any other id."""
+    """Return a readable memory of a kind; raise NotFound for any other id.
+
+    The record of a finished task is an episode, too.
+    """
     memory = retrieve.find_memory(memory_id, caller)
-    if memory is None or memory.kind != kind:
+    is_episode = memory is not None and memory.is_past_task
+    has_kind = (
+        is_episode if kind == Memory.Kind.EPISODE else memory and memory.kind == kind
+    )
+    if memory is None or not has_kind:
         raise errors.NotFound(f"There is no {kind} {memory_id}, or you may not see it.")
     caller.require(role, memory.project_id)
-    return memory
+    return read_past_task(memory) if is_episode else memory
 
 
 @db.write
@@ -50,7 +58,7 @@ def delete_of_kind(memory_id: uuid.UUID, kind: str, caller: Caller) -> Memory:
     memory = get_of_kind(memory_id, kind, caller, Role.WRITER)
     repeated = Memory.objects.visible_to(caller).filter(
         duplicate_of=memory.pk,
-        kind=kind,
+        kind=memory.kind,
         scope_hash=memory.scope_hash,
         similarity_hash=memory.similarity_hash,
         deleted_at=None,

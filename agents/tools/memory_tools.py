@@ -18,7 +18,8 @@ from agents.tools.tool import ToolArgument, ToolContext, ToolFailure
 from common import errors
 from common.db import write
 from common.text.quote import visible_text
-from context import followed_lessons
+from context import followed_lessons, unsafe_texts
+from memories.read import exposures as memory_exposures
 from memories.read.search import MemoryHit
 
 NO_FACTS = "No facts found."
@@ -81,15 +82,26 @@ def _recall_episodes(arguments: dict[str, Any], context: ToolContext) -> str:
 
 @write
 def _give(hits: Sequence[MemoryHit], tier: str, context: ToolContext) -> str:
-    """Return the texts with their dates, best first; the run notes that it was given them."""
+    """Return the safe texts with their dates, best first; note what the run was given."""
+    unsafe = unsafe_texts.find_memories(context.caller, (hit.memory for hit in hits))
+    hits = [hit for hit in hits if hit.memory.pk not in unsafe]
     if hits:
+        memory_exposures.record(
+            context.project,
+            [hit.memory.pk for hit in hits],
+            context.caller,
+            agent_id=context.session.agent_id
+            if context.session
+            else context.caller.agent_id,
+        )
         rows = AgentRun.objects.select_for_update(no_key=True)
         run = rows.get(pk=context.run_id)
         run.add_given(tier, (str(hit.memory.pk) for hit in hits))
-    return "\n\n".join(
+    texts = [
         f"[{hit.memory.created_at:%Y-%m-%d}] {visible_text(hit.memory.content)}"
         for hit in hits
-    )
+    ]
+    return "\n\n".join([*texts, *unsafe_texts.note_on(len(unsafe))])
 
 
 def _store_fact(arguments: dict[str, Any], context: ToolContext) -> str:

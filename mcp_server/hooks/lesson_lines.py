@@ -13,11 +13,11 @@ from common.caller import Caller
 from common.text.quote import json_string, json_value
 from context import followed_lessons, memory_lines
 from context.memory_lines import MemoryLine
+from context.unsafe_texts import is_unsafe_memory
 from mcp_server.hooks import branch_files, given_line
 from mcp_server.hooks.branch_files import BranchFiles
 from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.models import Push
-from mcp_server.tools.unsafe_texts import is_unsafe_memory
 from memories import scopes
 from memories.models import Memory
 from memories.queries import Filters, MemoryQuerySet

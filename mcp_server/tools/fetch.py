@@ -12,11 +12,11 @@ from common import errors, replicas
 from common.api.serializers import NullIsAbsent
 from common.text import prompt_injection
 from common.text.quote import json_value, safe_line, visible_text
+from context import unsafe_texts
 from conversations.models import Message
 from inference import tokens
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
-from mcp_server.tools import unsafe_texts
 from mcp_server.tools.search import MAX_TITLE, NOTICE, compact_json, memory_title
 from memories.models import Memory
 from memories.read import retrieve
@@ -128,7 +128,7 @@ def find(
     visible = Message.objects.visible_to(call.caller, call.project).visible().light()
     messages = list(visible.filter(pk__in=rest).select_related("session"))
     unsafe = (
-        unsafe_texts.find_memories(call, memories)
+        unsafe_texts.find_memories(call.caller, memories)
         | unsafe_texts.find_rules(rules)
         | unsafe_texts.find_messages(messages)
     )

@@ -15,13 +15,13 @@ from common import replicas
 from common.api.moments import LowerBound, UpperBound
 from common.api.serializers import NullIsAbsent
 from common.text.quote import safe_line
+from context import unsafe_texts
 from conversations import stores
 from conversations.session_search import search as session_search
 from conversations.session_search.search import SearchFilters, SessionSearch
 from inference import tokens
 from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
-from mcp_server.tools import unsafe_texts
 from memories import scopes
 from memories.models import Memory
 from memories.read import search as memory_search
@@ -142,7 +142,7 @@ def search_memories(call: McpCall) -> FoundInPlace:
     found = replicas.read_from_replica(
         lambda: memory_search.find(project, request, caller)
     )
-    unsafe = unsafe_texts.find_memories(call, (hit.memory for hit in found.hits))
+    unsafe = unsafe_texts.find_memories(call.caller, (hit.memory for hit in found.hits))
     given = [hit for hit in found.hits if hit.memory.pk not in unsafe]
     note_recalled(hit.memory for hit in given)
     results = [memory_result(call, hit) for hit in given]

@@ -202,3 +202,50 @@ class TestTheFunctions:
         hits = retrieve_episodes(project, alice, query="deploy the docs")
 
         assert [hit.memory.pk for hit in hits] == [stored.pk]
+
+
+class TestFinishedTasks:
+    @pytest.fixture
+    def post(self, alice_api, project):
+        def sent(path, **body):
+            body |= {"project_id": str(project.pk)}
+            answer = alice_api.post(f"/api/v1/{path}", body, format="json")
+            assert answer.status_code in (200, 201), answer.json()
+            return answer.json()
+
+        return sent
+
+    @pytest.fixture
+    def task_id(self, post):
+        report = {
+            "agent_id": "coder",
+            "goal": "Make the invoice export retry",
+            "result": "It retries when the gateway answers 503.",
+            "tool_usage": [{"tool_name": "Edit", "arguments": {"path": "shop/pay.py"}}],
+            "feedback": "Always tell Ana before you touch it.",
+            "feedback_source": "human",
+            "outcome": "success",
+        }
+        return post("complete-task", **report)["memory_id"]
+
+    def test_one_is_found_and_read_as_an_episode(self, seed, task_id):
+        found = seed.post("episodes/retrieve", query="Why does the export not retry?")
+
+        [episode] = found.json()["episodes"]
+        read = seed.client.get(f"{EPISODES}/{task_id}").json()["episode"]
+        assert episode["id"] == read["id"] == task_id
+        assert read["goal"] == "Make the invoice export retry"
+        assert read["steps"] == ['Edit {"path": "shop/pay.py"}']
+        assert read["outcome"] == "success: It retries when the gateway answers 503."
+        assert "Ana" not in str(read)
+
+    def test_one_is_deleted_as_an_episode(self, seed, task_id):
+        assert seed.client.delete(f"{EPISODES}/{task_id}").status_code == 200
+
+        assert goals(seed, query="invoice export") == []
+
+    def test_a_note_about_a_task_is_none(self, seed, post):
+        note = {"content": "The gateway answers 503 at night.", "goal": "Mend the gate"}
+        post("memories", memory_type="learning", **note)
+
+        assert goals(seed, query="gateway at night") == []

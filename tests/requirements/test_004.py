@@ -32,9 +32,6 @@ TALK = (
 )
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 45: finished tasks are episodes"
-)
 def test_a_finished_task_is_recalled_as_an_episode(api, finish):
     goal = "Make the invoice export retry"
     finish(goal, outcome="success")

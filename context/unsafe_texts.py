@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from common.caller import Caller
 from common.text.prompt_injection import find_injections
 from conversations.models import Message
-from mcp_server.server.tool_call import McpCall
 from memories.lifecycle.ownership import is_own
 from memories.models import Memory
 from playbook.models import PlaybookEntry
@@ -31,9 +30,9 @@ def note_on(count: int) -> list[str]:
     return [f"{count} {results} unsafe text; a person can read {them} in the console."]
 
 
-def find_memories(call: McpCall, memories: Iterable[Memory]) -> set[uuid.UUID]:
+def find_memories(caller: Caller, memories: Iterable[Memory]) -> set[uuid.UUID]:
     """Return the ids of memories of others that are unsafe."""
-    return {m.pk for m in memories if is_unsafe_memory(m, call.caller)}
+    return {m.pk for m in memories if is_unsafe_memory(m, caller)}
 
 
 def is_unsafe_memory(memory: Memory, caller: Caller) -> bool:
