@@ -46,22 +46,6 @@ class RelevantRules:
     notes: tuple[str, ...] = ()
 
 
-def relevant_rules(
-    project: Project, description: str, caller: Caller, *, limit: int
-) -> RelevantRules:
-    """Return the live entries that are relevant to a task, the most relevant first.
-
-    This function does not use the hybrid search, because a rule shares few words with
-    the tasks that it applies to.
-    """
-    rows = entry_list.find(project, entry_list.EntryFilters(), caller)
-    near = relevance.measure(project, rows, description)
-    wanted: dict[uuid.UUID, Section] = dict.fromkeys(
-        _relevant_ids(near)[:limit], "relevant"
-    )
-    return _load(rows, wanted, near, caller)
-
-
 def choose(
     project: Project,
     description: str,

@@ -174,6 +174,7 @@ TemplateName = Literal[
     "protocol_tools",
     "facts",
     "episodes",
+    "memories",
     "conversation",
     "rules",
     "digest",

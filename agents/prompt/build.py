@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from agents.prompt.fit import Block
@@ -17,7 +18,7 @@ from agents.prompt.parts import (
 from agents.prompt.step_texts import CONDENSED, StepsSoFar, step_blocks, step_messages
 from agents.prompt.system import PromptProtocol, write_protocol
 from agents.prompt.templates import fill_template
-from agents.recall.recalled_memory import RecalledItem, RecalledMemory
+from agents.recall.recalled_memory import NAMES, ItemKind, RecalledMemory
 from agents.steps import AgentStep
 from agents.tools.tool import Tool
 from inference import tokens
@@ -26,8 +27,16 @@ from projects.options import TemplateName
 
 # The shares of the budget (design page 08). What a part does not use, and the rest, goes to
 # the working memory.
-FACTS_SHARE, EPISODES_SHARE, CONVERSATION_SHARE = 0.15, 0.15, 0.20
-RULES_SHARE = 0.15  # of rules and digest together; rules come first
+DIGEST_SHARE, CONVERSATION_SHARE = 0.45, 0.20
+# The sections of the digest in their order, and the share of the budget of each; what facts,
+# episodes and rules leave of the digest goes to the other memories.
+SECTIONS: dict[TemplateName, ItemKind] = {
+    "facts": "fact",
+    "episodes": "episode",
+    "memories": "memory",
+    "rules": "rule",
+}
+SECTION_SHARE = 0.15
 NO_STEPS = "(no steps yet)"
 STEPS_FOLLOW = "the steps follow"
 
@@ -72,11 +81,7 @@ class BuiltPrompt:
 class PromptBlocks:
     """All foreign texts of a prompt, without secrets and invisible characters."""
 
-    facts: list[Block]
-    episodes: list[Block]
-    conversation: list[Block]
-    rules: list[Block]
-    digest: list[Block]
+    items: dict[ItemKind, list[Block]]
     notes: list[Block]
     condensed: list[Block]
     steps: list[Block]
@@ -85,11 +90,7 @@ class PromptBlocks:
     def of(cls, given: PromptInput) -> PromptBlocks:
         recalled, working = given.recalled, given.working
         return cls(
-            item_blocks("fact", recalled.facts),
-            item_blocks("episode", recalled.episodes),
-            item_blocks("invocation", recalled.invocations),
-            item_blocks("rule", recalled.entries),
-            text_blocks("digest", recalled.digest),
+            {kind: item_blocks(recalled.of_kind(kind)) for kind in NAMES},
             text_blocks("notes", recalled.notes),
             text_blocks(CONDENSED, working.condensed),
             step_blocks(working.steps, working.condensed_steps + 1),
@@ -97,8 +98,7 @@ class PromptBlocks:
 
     def choose_marker(self) -> str:
         """Return a marker that no text has, and that is the same at each step of a run."""
-        recalled = [*self.facts, *self.episodes, *self.conversation, *self.rules]
-        recalled += [*self.digest, *self.notes]
+        recalled = [*chain.from_iterable(self.items.values()), *self.notes]
         seed = [each.text for block in recalled for each in block]
         own = [each for block in self.condensed + self.steps for each in block]
         return repeatable_marker(seed, [*seed, *(each.text for each in own)])
@@ -144,29 +144,45 @@ def _join(parts: Sequence[PromptPart]) -> str:
 def _memory_parts(
     recalled: RecalledMemory, blocks: PromptBlocks, writer: PartWriter, room: int
 ) -> tuple[PromptPart, ...]:
-    def ids(items: Sequence[RecalledItem]) -> list[str]:
-        return [item.id for item in items]
-
-    facts, _ = writer.write(
-        "facts", blocks.facts, int(room * FACTS_SHARE), ids=ids(recalled.facts)
-    )
-    episodes, _ = writer.write(
-        "episodes",
-        blocks.episodes,
-        int(room * EPISODES_SHARE),
-        ids=ids(recalled.episodes),
-    )
     conversation, _ = writer.write(
         "conversation",
-        blocks.conversation,
+        blocks.items["invocation"],
         int(room * CONVERSATION_SHARE),
-        ids=ids(recalled.invocations),
+        ids=[item.id for item in recalled.of_kind("invocation")],
         keeps_last=True,
     )
-    shared = int(room * RULES_SHARE)
-    rules, _ = writer.write("rules", blocks.rules, shared, ids=ids(recalled.entries))
-    digest, _ = writer.write("digest", blocks.digest, shared - rules.cost)
-    return facts, episodes, conversation, rules, digest
+    return _digest_part(recalled, blocks, writer, room), conversation
+
+
+def _digest_part(
+    recalled: RecalledMemory, blocks: PromptBlocks, writer: PartWriter, room: int
+) -> PromptPart:
+    """Return the one part of durable memory: its sections, and what is left out of them."""
+    left_out = "; ".join(recalled.left_out)
+    note = f"({left_out})" if left_out else ""
+    free = int(room * DIGEST_SHARE) - writer.write_line("digest", f"{note}\n\n").cost
+    sections: dict[TemplateName, PromptPart] = {}
+    for name in sorted(SECTIONS, key=lambda name: name == "memories"):
+        kind = SECTIONS[name]
+        most = free if name == "memories" else min(free, int(room * SECTION_SHARE))
+        sections[name], _ = writer.write(
+            name,
+            blocks.items[kind],
+            most,
+            ids=[item.id for item in recalled.of_kind(kind)],
+        )
+        free -= sections[name].cost
+    parts = [sections[name] for name in SECTIONS]
+    cut = [f"{name}: {sections[name].cut}" for name in SECTIONS if sections[name].cut]
+    texts = [part.text for part in parts if part.text]
+    if note and free >= 0:
+        texts.append(note)
+    return PromptPart(
+        "digest",
+        writer.write_line("digest", SEPARATOR.join(texts)).text if texts else "",
+        tuple(pk for part in parts for pk in part.ids),
+        "; ".join([*cut, *recalled.left_out]),
+    )
 
 
 def _working_part(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.prompt.build import BuiltPrompt, PromptInput, build_prompt
+from agents.prompt.parts import PromptPart
 from agents.recall.recall import read_memory, record_exposure
 from agents.recall.recalled_memory import RecalledItem, RecalledMemory
 from agents.steps import AgentStep
@@ -30,15 +30,10 @@ class InvocationContext:
     prompt: BuiltPrompt
     given: RecalledMemory
 
-    def items_of(self, part: str) -> tuple[RecalledItem, ...]:
-        """Return the items of a part, by the part's name."""
-        given = self.given
-        return {
-            "facts": given.facts,
-            "episodes": given.episodes,
-            "conversation": given.invocations,
-            "rules": given.entries,
-        }.get(part, ())
+    def items_of(self, part: PromptPart) -> list[RecalledItem]:
+        """Return the items of a part, in its order."""
+        by_id = {item.id: item for item in self.given.items}
+        return [by_id[pk] for pk in part.ids]
 
 
 def for_invocation(
@@ -77,23 +72,8 @@ def for_invocation(
             templates=options.templates,
         )
     )
-    given = _what_has_room(recalled, prompt)
+    kept = {pk for part in prompt.parts for pk in part.ids}
+    items = tuple(item for item in recalled.items if item.id in kept)
+    given = replace(recalled, items=items)
     record_exposure(project, caller, given, session)
     return InvocationContext(prompt, given)
-
-
-def _what_has_room(recalled: RecalledMemory, prompt: BuiltPrompt) -> RecalledMemory:
-    kept = {pk for part in prompt.parts for pk in part.ids}
-
-    def only(items: Sequence[RecalledItem]) -> tuple[RecalledItem, ...]:
-        return tuple(item for item in items if item.id in kept)
-
-    return RecalledMemory(
-        facts=only(recalled.facts),
-        episodes=only(recalled.episodes),
-        invocations=only(recalled.invocations),
-        entries=only(recalled.entries),
-        digest=recalled.digest,
-        notes=recalled.notes,
-        errors=recalled.errors,
-    )

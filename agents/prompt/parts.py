@@ -100,10 +100,10 @@ def _describe_cut(total: int, left_out: int, shortened: int) -> str:
     return f"{', '.join(parts)}: no room" if parts else ""
 
 
-def item_blocks(kind: str, items: Sequence[RecalledItem]) -> list[Block]:
-    """Return a block for each item; its name has the kind, the number and the date."""
+def item_blocks(items: Sequence[RecalledItem]) -> list[Block]:
+    """Return a block for each item; its name has the kind, number, date and mark."""
     return [
-        (make_safe(FencedText(_name(kind, number, item), item.text)),)
+        (make_safe(FencedText(_name(number, item), item.text)),)
         for number, item in enumerate(items, start=1)
     ]
 
@@ -113,5 +113,6 @@ def text_blocks(name: str, text: str) -> list[Block]:
     return [(make_safe(FencedText(name, text)),)] if text.strip() else []
 
 
-def _name(kind: str, number: int, item: RecalledItem) -> str:
-    return f"{kind} {number}, {item.at:%Y-%m-%d}" if item.at else f"{kind} {number}"
+def _name(number: int, item: RecalledItem) -> str:
+    date = f"{item.at:%Y-%m-%d}" if item.at else ""
+    return ", ".join(filter(None, [f"{item.kind} {number}", date, item.mark]))

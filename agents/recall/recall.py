@@ -5,26 +5,25 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from agents.recall import sources
+from agents.recall import memory_items, sources
 from agents.recall.failures import SourceFailures
-from agents.recall.memory_items import item_of_episode, item_of_fact
-from agents.recall.recalled_memory import RecalledItem, RecalledMemory
+from agents.recall.recalled_memory import RecalledMemory
 from agents.recall.side_reads import begin_read
-from agents.recall.sources import DigestLines, RecallQuery
+from agents.recall.sources import FoundHits, FoundLines, RecallQuery
 from common import errors
 from common.caller import Caller, Role
+from context import unsafe_texts
+from context.task_rules import RelevantRules
 from conversations.invocations.switch import is_memory_on
-from conversations.models import Session
+from conversations.models import Invocation, Session
 from conversations.sessions.lifecycle import resolve_user
 from memories.read import exposures as memory_exposures
 from memories.read.recalls import note_recalled
-from memories.read.search import MemoryHit
 from playbook.models import Exposure
 from playbook.reading import exposures
 from projects.models import Project
 
-NOTHING: tuple[RecalledItem, ...] = ()
-NO_HITS: Sequence[MemoryHit] = ()
+NO_INVOCATIONS: Sequence[Invocation] = ()
 
 
 def recall(
@@ -92,32 +91,43 @@ def _read_sources(
     # The searches take longest.
     begun_facts = begin_read(lambda: sources.read_facts(query))
     begun_episodes = begin_read(lambda: sources.read_episodes(query))
-    begun_digest = begin_read(lambda: sources.read_digest(query))
+    begun_digest = begin_read(lambda: sources.gather_digest(query))
     invocations = failed.ask(
-        "conversation", lambda: sources.read_invocations(query), NOTHING
+        "conversation", lambda: sources.read_invocations(query), NO_INVOCATIONS
     )
     notes = failed.ask("agent memory", lambda: sources.read_notes(query, budget), "")
-    entries = failed.ask("rules", lambda: sources.read_rules(query), NOTHING)
-    facts = failed.ask("facts", begun_facts, NO_HITS)
-    episodes = failed.ask("episodes", begun_episodes, NO_HITS)
+    rules = failed.ask("rules", lambda: sources.read_rules(query), RelevantRules([], 0))
+    facts = failed.ask("facts", begun_facts, FoundHits())
+    episodes = failed.ask("episodes", begun_episodes, FoundHits())
     if error := query.of_both.exception():
         failed.add(f"facts and episodes are found by their words alone: {error}")
-    digest = failed.ask("digest", begun_digest, DigestLines())
-    for note in digest.notes:
-        failed.add(f"digest: {note}")
-    given = [hit.memory for hit in (*facts, *episodes)]
-    rest = digest.without({memory.pk for memory in given})
+    for note in rules.notes:
+        failed.add(f"rules: {note}")
+    found = [hit.memory for hit in (*facts.hits, *episodes.hits)]
+    given = {memory.pk for memory in found}
+
+    def choose_lines() -> FoundLines:
+        gathered = begun_digest()
+        for note in gathered.notes:
+            failed.add(f"digest: {note}")
+        return sources.choose_digest(query, gathered, given)
+
+    digest = failed.ask("digest", choose_lines, FoundLines())
     with failed.collect("recalled_at"):
-        note_recalled(given)
-    return RecalledMemory(
-        facts=tuple(map(item_of_fact, facts)),
-        episodes=tuple(map(item_of_episode, episodes)),
-        invocations=invocations,
-        entries=entries,
-        digest="\n".join(line for _, line in rest),
-        digest_ids=tuple(str(pk) for pk, _ in rest),
-        notes=notes,
-    )
+        note_recalled(found)
+    items = [
+        *map(memory_items.item_of_hit, (*facts.hits, *episodes.hits)),
+        *map(memory_items.item_of_digest, digest.lines),
+        *map(memory_items.item_of_rule, rules.rules),
+        *map(memory_items.item_of_invocation, invocations),
+    ]
+    counts = {
+        "past tasks about this that are not given": episodes.other_tasks,
+        "pinned memories without room": digest.without_room,
+    }
+    left_out = [f"{what}: {count}" for what, count in counts.items() if count]
+    left_out += unsafe_texts.note_on(facts.unsafe + episodes.unsafe + digest.unsafe)
+    return RecalledMemory(tuple(items), notes, tuple(left_out))
 
 
 def record_exposure(
@@ -130,14 +140,14 @@ def record_exposure(
     agent_id = session.agent_id if session else caller.agent_id
     exposures.record(
         project,
-        {uuid.UUID(item.id): item.score for item in given.entries},
+        {uuid.UUID(item.id): item.score for item in given.of_kind("rule")},
         caller,
         source=Exposure.ExposureSource.CONTEXT,
         agent_id=agent_id,
     )
     memory_exposures.record(
         project,
-        [uuid.UUID(item.id) for item in (*given.facts, *given.episodes)],
+        [uuid.UUID(item.id) for item in given.of_kind("fact", "episode", "memory")],
         caller,
         agent_id=agent_id,
     )

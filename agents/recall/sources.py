@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agents.recall import memory_items
-from agents.recall.recalled_memory import RecalledItem
 from agents.recall.state_focus import describe_state
 from agents.tiers.episodes import EPISODE
 from agents.tiers.facts import FACT
 from agents.tiers.tier_search import TierQuery, find_in_scopes, scopes_of
 from common.caller import Caller
 from common.text import question_focus
-from context import followed_lessons, task_rules
+from context import followed_lessons, task_records, task_rules, unsafe_texts
 from context.digest import assemble
+from context.digest.assemble import IncludedMemory, PromptDigest
+from context.task_rules import RelevantRules
 from conversations.agent_memory import preamble, snapshots
+from conversations.agent_memory.pair import MemoryPair
 from conversations.invocations import record
-from conversations.models import Session
+from conversations.models import Invocation, Session
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
+from memories.models import Memory
 from memories.read.search import MAX_QUERY, MemoryHit
 from memories.scopes import Scope
+from playbook.rule_text.applicability import read_surroundings
 from projects.models import Project
 from search import parse_query
 
-# Rules of one invocation; as many as a context of a task has by default.
+# Relevant rules of one invocation; as many as a context of a task has by default.
 MAX_RULES = 5
+# Hits beyond those that are given: the first ones may teach nothing.
+SPARE_HITS = 8
 # The newest invocations of a conversation that are read; a share of the budget cuts further.
 MAX_INVOCATIONS = 200
 
@@ -41,6 +46,7 @@ class RecallQuery:
     caller: Caller
     question: str
     question_and_state: str
+    user_id: str
     session: Session | None
     # The scopes beside the shared ones: the user's and the conversation's.
     scopes: tuple[Scope, ...]
@@ -70,7 +76,7 @@ class RecallQuery:
             ]
         )
         scopes = scopes_of(user_id, session)
-        return cls(project, caller, asked, both, session, scopes, *vectors)
+        return cls(project, caller, asked, both, user_id, session, scopes, *vectors)
 
     @property
     def agent_id(self) -> str:
@@ -86,76 +92,118 @@ def _rule_query(question: str) -> str:
     return focus.words if focus else question
 
 
-def read_facts(query: RecallQuery) -> list[MemoryHit]:
+@dataclass(frozen=True)
+class FoundHits:
+    """The hits that are given, and how many others were found: past tasks, and unsafe ones."""
+
+    hits: Sequence[MemoryHit] = ()
+    other_tasks: int = 0
+    unsafe: int = 0
+
+
+def read_facts(query: RecallQuery) -> FoundHits:
     top_k = query.project.options.agents.fact_retrieval_top_k
     asked = TierQuery(query.question, top_k=top_k, vector=query.of_question)
     return _read_tier(query, asked, FACT)
 
 
-def read_episodes(query: RecallQuery) -> list[MemoryHit]:
+def read_episodes(query: RecallQuery) -> FoundHits:
+    """Return the past tasks to learn from, and at most two others, which are counted."""
     top_k = query.project.options.agents.episode_retrieval_top_k
-    asked = TierQuery(query.question_and_state, top_k=top_k, vector=query.of_both)
-    hits = _read_tier(query, asked, EPISODE)
-    return followed_lessons.choose_of_hits(hits, query.caller)
+    asked = TierQuery(
+        query.question_and_state, top_k=top_k + SPARE_HITS, vector=query.of_both
+    )
+    found = _read_tier(query, asked, EPISODE)
+    hits = followed_lessons.choose_of_hits(found.hits, query.caller)
+    about = [hit for hit in hits if hit.is_relevant]
+    ranked = task_records.rank_last(query.project, query.question, about).hits
+    routine = 0
+    given: list[MemoryHit] = []
+    for hit in (*ranked, *(hit for hit in hits if not hit.is_relevant)):
+        routine += task_records.is_routine(hit.memory)
+        if routine <= task_records.MAX_ROUTINE or hit in ranked:
+            given.append(hit)
+    given = given[:top_k]
+    return replace(
+        found, hits=given, other_tasks=sum(hit not in given for hit in about)
+    )
 
 
-def _read_tier(query: RecallQuery, asked: TierQuery, kind: str) -> list[MemoryHit]:
+def _read_tier(query: RecallQuery, asked: TierQuery, kind: str) -> FoundHits:
     found = find_in_scopes(
         query.project, query.caller, asked, kind=kind, scopes=query.scopes
     )
-    return found.hits
+    unsafe = unsafe_texts.find_memories(query.caller, (h.memory for h in found.hits))
+    safe = [hit for hit in found.hits if hit.memory.pk not in unsafe]
+    return FoundHits(safe, unsafe=len(unsafe))
 
 
-def read_invocations(query: RecallQuery) -> tuple[RecalledItem, ...]:
-    """Return the newest invocations of the conversation, the oldest of them first."""
-    if query.session is None:
-        return ()
-    rows = record.list_invocations(query.session, query.caller)
-    newest = list(rows.order_by("-seq")[:MAX_INVOCATIONS])
-    return tuple(map(memory_items.item_of_invocation, reversed(newest)))
-
-
-def read_rules(query: RecallQuery) -> tuple[RecalledItem, ...]:
-    """Return the rules above the relevance gate; raises InferenceError without a vector."""
-    query.of_rules.result()
-    found = task_rules.relevant_rules(
-        query.project, query.question, query.caller, limit=MAX_RULES
-    )
-    return tuple(map(memory_items.item_of_rule, found.rules))
-
-
-def read_notes(query: RecallQuery, token_budget: int) -> str:
-    """Return soul, profile and constraints at the snapshot of the session."""
-    if query.session is None:
-        return ""
-    snapshot = snapshots.get_or_freeze(query.session, query.caller)
-    if snapshot.version == 0:
-        return ""  # nothing had been written
-    found = preamble.build_preamble(
-        query.session, token_budget, snapshot.version, token_budget
-    )
-    return found.text
-
-
-@dataclass(frozen=True)
-class DigestLines:
-    """The lines of a digest by the memory that each shows, and the sources that failed."""
-
-    lines: tuple[tuple[uuid.UUID, str], ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def without(self, given: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, str]]:
-        """Return the lines without the memories that the prompt has as facts or episodes."""
-        return [(pk, line) for pk, line in self.lines if pk not in given]
-
-
-def read_digest(query: RecallQuery) -> DigestLines:
-    included, notes = assemble.included_for_agent(
+def gather_digest(query: RecallQuery) -> PromptDigest:
+    return assemble.gather_for_prompt(
         query.project,
         query.caller,
         agent_id=query.agent_id,
         query=query.question,
         scopes=query.scopes,
     )
-    lines = tuple((each.memory.pk, each.text) for each in included)
-    return DigestLines(lines, notes)
+
+
+@dataclass(frozen=True)
+class FoundLines:
+    """The lines of the digest that are given; how many of those it must have, or unsafe ones, not."""
+
+    lines: Sequence[IncludedMemory] = ()
+    without_room: int = 0
+    unsafe: int = 0
+
+
+def choose_digest(
+    query: RecallQuery, found: PromptDigest, besides: Collection[uuid.UUID]
+) -> FoundLines:
+    """Return the lines of memories that the prompt does not have as facts or episodes."""
+    choice = assemble.choose_for_prompt(found, query.caller, besides=besides)
+    rows = Memory.objects.light().in_bulk([each.memory.pk for each in choice.included])
+    unsafe = unsafe_texts.find_memories(query.caller, rows.values())
+    return FoundLines(
+        [each for each in choice.included if each.memory.pk not in unsafe],
+        sum("structured" in each.sources for each in choice.omitted),
+        len(unsafe),
+    )
+
+
+def read_invocations(query: RecallQuery) -> Sequence[Invocation]:
+    """Return the newest invocations of the conversation, the oldest of them first."""
+    if query.session is None:
+        return ()
+    rows = record.list_invocations(query.session, query.caller)
+    return list(rows.order_by("-seq")[:MAX_INVOCATIONS])[::-1]
+
+
+def read_rules(query: RecallQuery) -> RelevantRules:
+    """Return the rules above the relevance gate, and those that always apply."""
+    query.of_rules.exception()  # the vector is known once all three are
+    found = task_rules.choose(
+        query.project,
+        query.question,
+        query.caller,
+        limit=MAX_RULES,
+        tokens=0,
+        around=read_surroundings(query.question),
+    )
+    unsafe = unsafe_texts.find_rules(rule.entry for rule in found.rules)
+    safe = [rule for rule in found.rules if rule.entry.pk not in unsafe]
+    return replace(found, rules=safe)
+
+
+def read_notes(query: RecallQuery, token_budget: int) -> str:
+    """Return soul, profile and constraints: at the snapshot of the session, or as they are."""
+    session = query.session
+    if session is None:
+        pair = MemoryPair(query.project, query.user_id, query.agent_id)
+        version = pair.find().version
+    else:
+        pair = MemoryPair.of_session(session)
+        version = snapshots.get_or_freeze(session, query.caller).version
+    if version == 0:
+        return ""  # nothing had been written
+    return preamble.build_preamble(pair, token_budget, version, token_budget).text

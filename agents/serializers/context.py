@@ -49,8 +49,11 @@ class InvocationContextRequest(InCollection, NullIsAbsent):
 
 
 class PromptItemOut(serializers.Serializer[Any]):
-    """A fact, an episode, an invocation or a rule that the prompt has."""
+    """A thing that the prompt has."""
 
+    kind = serializers.CharField(
+        help_text="`fact`, `episode`, `memory`, `rule` or `invocation`."
+    )
     id = serializers.CharField(help_text="The id of its row.")
     text = serializers.CharField(
         help_text="Its whole text; the prompt may have it cut."
@@ -62,7 +65,7 @@ class PromptItemOut(serializers.Serializer[Any]):
     score = serializers.FloatField(
         allow_null=True,
         help_text="The score of the search; of a rule, its cosine to the question; null for "
-        "an invocation.",
+        "an invocation and for other memories.",
     )
 
 
@@ -70,8 +73,8 @@ class PromptPartOut(serializers.Serializer[Any]):
     """A part of the prompt."""
 
     name = serializers.CharField(
-        help_text="`system`, `facts`, `episodes`, `conversation`, `rules`, `digest`, "
-        "`working_memory` or `question`, in this order."
+        help_text="`system`, `digest`, `conversation`, `working_memory` or `question`, in "
+        "this order."
     )
     text = serializers.CharField(
         help_text="The part with its heading; empty if there is nothing to give."
@@ -95,7 +98,10 @@ class GivenMemoryOut(serializers.Serializer[Any]):
         child=serializers.UUIDField(), help_text="Ids of facts."
     )
     episodes = serializers.ListField(
-        child=serializers.UUIDField(), help_text="Ids of episodes."
+        child=serializers.UUIDField(), help_text="Ids of past tasks."
+    )
+    digest = serializers.ListField(
+        child=serializers.UUIDField(), help_text="Ids of other memories."
     )
     entries = serializers.ListField(
         child=serializers.UUIDField(), help_text="Ids of playbook entries."

@@ -22,9 +22,9 @@ class InvocationContextView(AgentView):
     @extend_schema(
         operation_id="context_invocation",
         summary="Recall memory for a question, as a prompt",
-        description="The prompt that the agent's own loop begins with: facts, past episodes, "
-        "the conversation, rules and digest in order, each within its share of the budget, "
-        "as parts, as one text and as messages. For people who run their own loop.",
+        description="The prompt that the agent's own loop begins with: notes, the digest of "
+        "facts, past tasks, other memories and rules, and the conversation, each within its "
+        "share of the budget, as parts, as one text and as messages. For people who run their own loop.",
         request=forms.InvocationContextRequest,
         responses=forms.InvocationContextOut,
         examples=[
@@ -68,7 +68,7 @@ def _answer(context: InvocationContext) -> dict[str, Any]:
                 "name": part.name,
                 "text": part.text,
                 "tokens": part.tokens,
-                "items": context.items_of(part.name),
+                "items": context.items_of(part),
                 "cut": part.cut,
             }
             for part in prompt.parts

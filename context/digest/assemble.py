@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from conversations.invocations.switch import users_without_memory
 from inference import tokens
 from jobs.models import Job
 from memories.models import Memory
-from memories.queries import OF_NO_AGENT, Filters, MemoryQuerySet
+from memories.queries import OF_NO_AGENT, PAST_TASK, Filters, MemoryQuerySet
 from memories.scopes import Scope
 from projects.models import Project
 
@@ -130,26 +130,48 @@ def for_agent(
     )
 
 
-def included_for_agent(
+@dataclass(frozen=True)
+class PromptDigest:
+    """The candidates of the digest in a prompt, and the notes of sources that failed."""
+
+    options: DigestOptions
+    candidates: Sequence[DigestCandidate] = ()
+    notes: tuple[str, ...] = ()
+
+
+def gather_for_prompt(
     project: Project,
     caller: Caller,
     *,
     agent_id: str = "",
     query: str = "",
     scopes: Sequence[Scope] = (),
-) -> tuple[list[IncludedMemory], tuple[str, ...]]:
-    """Return what the digest of an agent includes, and the notes of sources that failed.
+) -> PromptDigest:
+    """Gather what a prompt shows beside facts and past tasks, which it looks for itself.
 
-    Nothing else is read: to say why a digest is empty can read all memories of a project.
+    By default it is what any agent of the project stored. Nothing else is read: to say why a
+    digest is empty can read all memories of a project.
     """
     caller.require(Role.VIEWER, project.pk)
-    options = digest_configs.effective_options(project, agent_id, caller)
+    options = digest_configs.effective_options(
+        project, agent_id, caller, defaults={"agents": "all"}
+    )
     if not options.enabled or _zero_budget(options):
-        return [], ()
+        return PromptDigest(options)
     kept = _scopes_with_memory(project, scopes)
     rows = readable(project, caller, options, agent_id, kept)
-    sources = digest_sources.gather(project, rows, options, query)
-    return _choose(sources.candidates, options, caller).included, sources.notes
+    found = digest_sources.gather(
+        project, rows, options, query, searched=rows.exclude(PAST_TASK)
+    )
+    return PromptDigest(options, found.candidates, found.notes)
+
+
+def choose_for_prompt(
+    found: PromptDigest, caller: Caller, *, besides: Collection[uuid.UUID]
+) -> DigestChoice:
+    """Return the lines that the budgets have room for, without the memories `besides`."""
+    candidates = [one for one in found.candidates if one.id not in besides]
+    return _choose(candidates, found.options, caller)
 
 
 def _scopes_with_memory(project: Project, scopes: Sequence[Scope]) -> list[Scope]:

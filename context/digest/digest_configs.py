@@ -29,15 +29,16 @@ def effective_options(
     agent_id: str,
     caller: Caller,
     overrides: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
 ) -> DigestOptions:
     """Merge the default settings, then those of the project, the agent and the request.
 
-    Later settings override earlier settings.
+    Later settings override earlier settings. `defaults` override the default settings only.
     """
     rows = DigestConfig.objects.visible_to(caller).filter(project=project)
     levels = rows.filter(agent_id__in={"", agent_id}).order_by("agent_id")
     layers = levels.values_list("config", flat=True)
-    return digest_options.merge_layers(*layers, overrides or {})
+    return digest_options.merge_layers(defaults or {}, *layers, overrides or {})
 
 
 @write

@@ -72,9 +72,14 @@ class DigestCandidates:
 
 
 def gather(
-    project: Project, rows: MemoryQuerySet, options: DigestOptions, query: str
+    project: Project,
+    rows: MemoryQuerySet,
+    options: DigestOptions,
+    query: str,
+    *,
+    searched: MemoryQuerySet | None = None,
 ) -> DigestCandidates:
-    """Ask every source for candidates.
+    """Ask every source for candidates; the searches read `searched`, or else all rows.
 
     If a search fails, a note says so, and the other sources are still used.
     """
@@ -86,7 +91,9 @@ def gather(
         for pk in ids:
             place = len(candidates)
             candidates.setdefault(pk, DigestCandidate(pk, structured=place))
-    for name, source in _searches(project, rows, options, query):
+    for name, source in _searches(
+        project, rows if searched is None else searched, options, query
+    ):
         try:
             with transaction.atomic():
                 scores = source()

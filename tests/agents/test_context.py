@@ -36,7 +36,7 @@ def rule(project, alice):
 
 @pytest.fixture
 def known(project, alice, rule):
-    """Mia's fact, episode and conversation, and a rule, by the name of the part."""
+    """Mia's fact, episode and conversation, and a rule, by its kind."""
     fact = FactDraft("The invoice export fails when the disk is full.", user="mia")
     episode = EpisodeDraft(
         "Mend the invoice export", ["look"], "ran", "ask", user="mia"
@@ -44,10 +44,10 @@ def known(project, alice, rule):
     session = record.begin_conversation(project, "support", "mia", alice)
     invocation = record.append_invocation(session, "Is it red?", "looked", "no", alice)
     return {
-        "facts": str(store_fact(project, fact, alice).pk),
-        "episodes": str(store_episode(project, episode, alice).pk),
-        "conversation": str(invocation.pk),
-        "rules": str(rule.pk),
+        "fact": str(store_fact(project, fact, alice).pk),
+        "episode": str(store_episode(project, episode, alice).pk),
+        "rule": str(rule.pk),
+        "invocation": str(invocation.pk),
     }
 
 
@@ -62,25 +62,27 @@ def test_it_gives_the_parts_in_order_with_ids_and_reasons(ask, known):
     parts = parts_of(answer)
     assert list(parts) == [
         "system",
-        "facts",
-        "episodes",
-        "conversation",
-        "rules",
         "digest",
+        "conversation",
         "working_memory",
         "question",
     ]
-    for name, pk in known.items():
-        [item] = parts[name]["items"]
-        assert item["id"] == pk, name
-        assert item["at"], name
-        assert item["why"], name
-        assert item["text"] in parts[name]["text"], name
+    given = {
+        item["kind"]: (item, part["text"])
+        for part in parts.values()
+        for item in part["items"]
+    }
+    assert {kind: item["id"] for kind, (item, _) in given.items()} == known
+    for item, text in given.values():
+        assert item["at"]
+        assert item["why"]
+        assert item["text"] in text
     assert answer.json()["memory"] == {
-        "facts": [known["facts"]],
-        "episodes": [known["episodes"]],
-        "entries": [known["rules"]],
-        "invocations": [known["conversation"]],
+        "facts": [known["fact"]],
+        "episodes": [known["episode"]],
+        "digest": [],
+        "entries": [known["rule"]],
+        "invocations": [known["invocation"]],
         "error": None,
     }
     assert answer.json()["error"] is None
@@ -112,10 +114,10 @@ def test_a_small_budget_says_what_was_cut(ask, project, alice):
 
     answer = ask(token_budget=600)
 
-    part = parts_of(answer)["facts"]
-    assert part["tokens"] <= 90
-    assert part["cut"]
-    assert f"facts: {part['cut']}" in answer.json()["cut"]
+    part = parts_of(answer)["digest"]
+    assert part["tokens"] <= 270
+    assert part["cut"].startswith("facts: ")
+    assert f"digest: {part['cut']}" in answer.json()["cut"]
     assert len(part["items"]) < 5
     assert answer.json()["memory"]["facts"] == [item["id"] for item in part["items"]]
 
@@ -136,7 +138,7 @@ def test_a_rule_without_room_is_no_exposure(ask, rule, project):
 
     answer = ask(token_budget=500)
 
-    assert parts_of(answer)["rules"]["cut"]
+    assert "rules: 1 of 1 left out" in parts_of(answer)["digest"]["cut"]
     assert not Exposure.objects.exists()
 
 

@@ -46,20 +46,19 @@ class SearchTool:
         raise AssertionError
 
 
-def item(text, number=0):
-    return RecalledItem(f"id-{number}", text, AT)
+KINDS = ("fact", "episode", "memory", "rule", "invocation")
 
 
-def items(prefix, count, words="word"):
-    return tuple(item(f"{prefix} {n} {words}", n) for n in range(1, count + 1))
+def item(text, number=0, kind="fact"):
+    return RecalledItem(kind, f"{kind}-{number}", text, AT, mark=f"id-{number}")
+
+
+def items(kind, count, words="word"):
+    return tuple(item(f"{kind} text {n} {words}", n, kind) for n in range(1, count + 1))
 
 
 RECALLED = RecalledMemory(
-    facts=items("fact text", 2),
-    episodes=items("episode text", 2),
-    invocations=items("invocation text", 2),
-    entries=items("rule text", 2),
-    digest="Memory digest:\n- [note] digest line",
+    tuple(each for kind in KINDS for each in items(kind, 2)),
     notes="<profile>likes tea</profile>",
 )
 STEPS = (
@@ -110,11 +109,12 @@ class TestOrder:
         built = build()
 
         headings = [
+            "Memory digest:",
             "Long-term Facts:",
             "Relevant Past Episodes:",
-            "Conversation History:",
+            "Other Memories:",
             "Rules of this Project:",
-            "Memory Digest:",
+            "Conversation History:",
             "Current Task:\nWorking Memory:",
             "Question: Which tea is best?",
             "Think step by step and decide on next action or provide final answer.",
@@ -123,11 +123,8 @@ class TestOrder:
         assert places == sorted(places)
         assert [part.name for part in built.parts] == [
             "system",
-            "facts",
-            "episodes",
-            "conversation",
-            "rules",
             "digest",
+            "conversation",
             "working_memory",
             "question",
         ]
@@ -139,16 +136,18 @@ class TestOrder:
         places = [system.index(each) for each in wanted]
         assert places == sorted(places)
 
-    def test_facts_episodes_and_summaries_carry_their_dates(self):
+    def test_everything_that_is_known_has_its_date_and_its_id(self):
         text = build().text
 
-        for kind in ("fact", "episode", "invocation", "rule"):
-            assert re.search(rf"^==== \w+ {kind} 1, 2026-03-04$", text, re.MULTILINE)
+        for kind in KINDS:
+            line = rf"^==== \w+ {kind} 1, 2026-03-04, id-1$"
+            assert re.search(line, text, re.MULTILINE)
 
     def test_a_part_without_texts_has_no_heading(self):
         built = build(recalled=RecalledMemory(), working=Working())
 
         assert "Long-term Facts" not in built.text
+        assert "digest" not in built.text
         assert "Working Memory:\n(no steps yet)" in built.text
         assert "fence" in built.system
         assert "\n\n\n" not in built.system
@@ -167,9 +166,9 @@ class TestOrder:
 class TestFences:
     @pytest.mark.parametrize("protocol", ["text", "tools"])
     def test_hostile_texts_stay_inside(self, protocol):
-        bad = (item(HOSTILE),)
+        bad = tuple(item(HOSTILE, kind=kind) for kind in KINDS)
         step = AgentStep(HOSTILE, "search", {"query": HOSTILE}, HOSTILE)
-        recalled = RecalledMemory(bad, bad, bad, bad, digest=HOSTILE, notes=HOSTILE)
+        recalled = RecalledMemory(bad, notes=HOSTILE)
 
         built = build(
             recalled=recalled, working=Working((step,), HOSTILE), protocol=protocol
@@ -202,7 +201,7 @@ class TestFences:
 
         for protocol in ("text", "tools"):
             built = build(
-                recalled=RecalledMemory(facts=(item(f"the key is {key}"),)),
+                recalled=RecalledMemory((item(f"the key is {key}"),)),
                 working=Working((step,)),
                 protocol=protocol,
             )
@@ -266,22 +265,42 @@ class TestBudget:
     def test_what_has_no_room_is_said(self):
         facts = items("fact", 50, "words " * 20)
 
-        built = build(recalled=RecalledMemory(facts=facts), token_budget=2_000)
+        built = build(recalled=RecalledMemory(facts), token_budget=2_000)
 
-        part = part_of(built, "facts")
-        assert part.tokens <= 300
-        assert 0 < len(part.ids) < 50
-        assert list(part.ids) == [each.id for each in facts[: len(part.ids)]]
-        assert f"({part.cut})" in part.text
-        assert part.cut.startswith(f"{50 - len(part.ids)} of 50 left out")
-        assert built.cut == (f"facts: {part.cut}",)
+        part = part_of(built, "digest")
+        count = len(part.ids)
+        assert part.tokens <= 310
+        assert 0 < count < 50
+        assert list(part.ids) == [each.id for each in facts[:count]]
+        assert part.cut.startswith(f"facts: {50 - count} of 50 left out")
+        assert f"({part.cut.removeprefix('facts: ')})" in part.text
+        assert built.cut == (f"digest: {part.cut}",)
+
+    def test_what_facts_episodes_and_rules_leave_goes_to_the_other_memories(self):
+        memories = items("memory", 50, "words " * 20)
+        rules = items("rule", 50, "words " * 20)
+
+        alone = build(recalled=RecalledMemory(memories), token_budget=2_000)
+        beside = build(recalled=RecalledMemory(memories + rules), token_budget=2_000)
+
+        assert 800 < part_of(alone, "digest").tokens <= 900
+        parts = part_of(beside, "digest").ids
+        assert sum(pk.startswith("rule") for pk in parts) >= 5
+        assert sum(pk.startswith("memory") for pk in parts) >= 10
+        assert part_of(beside, "digest").tokens <= 900
+
+    def test_what_was_not_given_is_said_in_the_digest(self):
+        recalled = RecalledMemory(items("fact", 1), left_out=("past tasks: 3",))
+
+        part = part_of(build(recalled=recalled), "digest")
+
+        assert part.text.endswith("(past tasks: 3)")
+        assert part.cut == "past tasks: 3"
 
     def test_of_the_conversation_the_newest_stay(self):
-        invocations = items("asked", 60, "words " * 10)
+        invocations = items("invocation", 60, "words " * 10)
 
-        built = build(
-            recalled=RecalledMemory(invocations=invocations), token_budget=2_000
-        )
+        built = build(recalled=RecalledMemory(invocations), token_budget=2_000)
 
         ids = part_of(built, "conversation").ids
         assert list(ids) == [each.id for each in invocations[-len(ids) :]]
@@ -293,7 +312,7 @@ class TestBudget:
 
         alone = build(recalled=RecalledMemory(), working=working, token_budget=2_000)
         beside = build(
-            recalled=RecalledMemory(facts=items("fact", 50, "words " * 20)),
+            recalled=RecalledMemory(items("fact", 50, "words " * 20)),
             working=working,
             token_budget=2_000,
         )
@@ -316,20 +335,22 @@ class TestBudget:
     ):
         built = build(token_budget=500, templates={"facts": f"{'long ' * 500}\n$items"})
 
-        assert part_of(built, "facts").text == ""
-        assert part_of(built, "facts").cut == "2 of 2 left out: no room"
+        assert "fact text" not in built.text
+        assert "facts: 2 of 2 left out: no room" in part_of(built, "digest").cut
 
 
 TEXTS = st.text(max_size=300) | st.text(st.sampled_from("ab é漢\n="), max_size=3_000)
-ITEMS = st.lists(st.builds(RecalledItem, st.uuids().map(str), TEXTS, st.just(AT)))
+ITEMS = st.lists(
+    st.builds(
+        RecalledItem, st.sampled_from(KINDS), st.uuids().map(str), TEXTS, st.just(AT)
+    ),
+    max_size=20,
+)
 MEMORIES = st.builds(
     RecalledMemory,
-    facts=ITEMS.map(tuple),
-    episodes=ITEMS.map(tuple),
-    invocations=ITEMS.map(tuple),
-    entries=ITEMS.map(tuple),
-    digest=TEXTS,
+    ITEMS.map(tuple),
     notes=TEXTS,
+    left_out=st.lists(TEXTS, max_size=2).map(tuple),
 )
 RUN_STEPS = st.lists(
     st.builds(

@@ -17,9 +17,6 @@ KNOWN = {
 }
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 45: one part of the prompt"
-)
 def test_a_prompt_has_one_part_of_durable_memory(api, model, remember):
     for kind, content in KNOWN.items():
         remember(content, kind=kind)

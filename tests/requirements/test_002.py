@@ -80,9 +80,6 @@ def test_a_context_of_a_session_begins_with_profile_and_soul(api):
     assert "Speak like a sailor." in context
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="issue 45: constraints in every prompt"
-)
 def test_a_constraint_is_in_a_prompt_without_a_conversation(api, model):
     pair = {"user_id": "ana", "agent_id": "react-mem"}
     api.post("agent-memory/constraints", text=CONSTRAINT, **pair)

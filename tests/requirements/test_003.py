@@ -74,11 +74,6 @@ def read_rule(api, content):
     return entry
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="issue 45: what any agent of the project knows",
-)
 def test_the_services_own_agent_is_given_what_another_agent_stored(
     api, model, remember
 ):

@@ -6,8 +6,7 @@ import pytest
 
 from ace import run as runs
 from ace.episode import EpisodeSource
-from agents.recall import memory_items, sources
-from agents.recall.sources import RecallQuery
+from agents.recall.recall import read_memory
 from common.text.same_text import hash_text
 from context.digest import assemble
 from memories.models import Memory
@@ -59,10 +58,7 @@ def doors(alice, alice_api, project, hook):
         body = {"project_id": str(project.pk), "task_description": GOAL}
         # A session is not given again what its start gave.
         prompt = {"hook_event_name": "UserPromptSubmit", "session_id": f"{session}-2"}
-        query = RecallQuery.begin(
-            project, alice, question=GOAL, state="", user_id="", session=None
-        )
-        recalled = map(memory_items.item_of_episode, sources.read_episodes(query))
+        recalled = read_memory(project, alice, question=GOAL)
         keyword = {"keyword": {"enabled": True, "limit": 9}}
         digest = assemble.for_agent(project, alice, query=GOAL, overrides=keyword)
         return {
@@ -70,7 +66,7 @@ def doors(alice, alice_api, project, hook):
             "prompt": text_of(hook(alice_api, **prompt, prompt=GOAL)),
             "task": alice_api.post("/api/v1/context/task", body).json()["text"],
             "digest": digest.text,
-            "invocation": "".join(item.text for item in recalled),
+            "invocation": "".join(item.text for item in recalled.items),
         }
 
     return doors
