@@ -9,16 +9,15 @@ from itertools import islice
 
 from ace import credit, named_rules
 from ace.models import AceRun
-from ace.task.task import Task
 from ace.task.task_outcome import TaskOutcome
 from common.text import sentences
-from common.text.same_text import is_same
+from common.text.same_text import hash_text, is_same
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
 from inference.errors import InferenceError
 from playbook.lessons.lesson import Kind, Lesson
-from playbook.models import PlaybookEntry
-from playbook.queries import EntryQuerySet
+from playbook.models import PlaybookDelta, PlaybookEntry
+from playbook.queries import STATES_LESSON, EntryQuerySet
 from search import fuse, relevance, semantic
 from search.relevance import HitSignals
 
@@ -48,51 +47,66 @@ def find(run: AceRun, outcome: TaskOutcome, lessons: Sequence[Lesson]) -> Relate
     task = run.task
     live = PlaybookEntry.objects.current().filter(project=run.project)
     taught = [lesson.content for lesson in lessons[:MAX_LESSONS]]
-    searched = _search(live, [task.goal, task.result, task.feedback, *taught])
+    told = _sentences(task.feedback) if task.is_told_by_person else []
+    searched = _search(live, [task.goal, task.result, task.feedback, *taught, *told])
     best: Cosines = {}
     for cosines in searched.values():
         for pk, cosine in cosines.items():
             best[pk] = max(cosine, best.get(pk, 0.0))
     nearest = sorted(best, key=lambda pk: (-best[pk], pk))[:MAX_RELATED]
-    of_feedback = searched.get(task.feedback, {})
+    about = live.light().in_bulk(best)
+    opposed = {
+        pk
+        for sentence in told
+        for pk in searched.get(sentence, ())
+        if not is_same(about[pk].content, sentence)
+    }
+    supported = set() if outcome.value == "failure" else _supported(run, lessons, about)
     return RelatedRules(
-        {pk: round(best[pk], 4) for pk in nearest},
-        tuple(
-            _supported(run, outcome, lessons, live.light().in_bulk(best), of_feedback)
-        ),
+        {pk: round(best[pk], 4) for pk in nearest}, tuple(sorted(supported - opposed))
     )
 
 
 def _supported(
-    run: AceRun,
-    outcome: TaskOutcome,
-    lessons: Sequence[Lesson],
-    about: dict[uuid.UUID, PlaybookEntry],
-    of_feedback: Cosines,
-) -> list[uuid.UUID]:
-    """Return the rules that the task cites, or was given and followed, or says again.
+    run: AceRun, lessons: Sequence[Lesson], about: dict[uuid.UUID, PlaybookEntry]
+) -> set[uuid.UUID]:
+    """Return the rules that the task cites, or was given and followed, or shows or says again.
 
     What a person says of the subject of a rule in other words may be the opposite.
     """
-    if outcome.value == "failure":
-        return []
-    said = _said(run.task, lessons)
-    same = {pk for pk, rule in about.items() if _is_said(rule.content, said)}
-    cited = named_rules.find(run.project, run.request, named_rules.CITED)
-    used = {rule.pk for rule in [*cited, *credit.find_followed(run)] if rule.is_live}
-    opposed = set(of_feedback) - same if run.task.is_told_by_person else set()
-    return sorted((used | same) - opposed)
-
-
-def _said(task: Task, lessons: Sequence[Lesson]) -> list[str]:
-    """Return the repairs that the task shows, and the sentences of the feedback."""
+    task = run.task
+    said = _sentences("\n".join([task.goal, task.result, task.feedback]))
+    said += [quote.quote for lesson in lessons for quote in lesson.quotes]
     repairs = [lesson.content for lesson in lessons if lesson.kind == Kind.FIX]
-    spans = islice(sentences.split(task.feedback), MAX_SENTENCES)
-    return [*repairs, *(task.feedback[start:end] for start, end in spans)]
+    cited = named_rules.find(run.project, run.request, named_rules.CITED)
+    used = [*cited, *credit.find_followed(run), *_of_repairs(run, repairs)]
+    return {rule.pk for rule in used if rule.is_live} | {
+        pk
+        for pk, rule in about.items()
+        if any(is_same(rule.content, text) for text in (*repairs, *said))
+    }
 
 
-def _is_said(content: str, texts: Sequence[str]) -> bool:
-    return any(is_same(content, text) for text in texts)
+def _of_repairs(run: AceRun, repairs: Sequence[str]) -> list[PlaybookEntry]:
+    """Return the rules that were learned of the same failed call and the same cure.
+
+    Somebody may have changed their words since.
+    """
+    if not repairs:
+        return []
+    learned = PlaybookDelta.objects.filter(
+        project=run.project,
+        similarity_hash__in=[hash_text(content) for content in repairs],
+        status__in=PlaybookDelta.IN_FORCE,
+        operation__in=STATES_LESSON,
+    )
+    rows = PlaybookEntry.objects.filter(pk__in=learned.order_by().values("entry"))
+    return list(rows.light())
+
+
+def _sentences(text: str) -> list[str]:
+    spans = islice(sentences.split(text), MAX_SENTENCES)
+    return [text[start:end] for start, end in spans]
 
 
 def _search(rules: EntryQuerySet, texts: Sequence[str]) -> dict[str, Cosines]:

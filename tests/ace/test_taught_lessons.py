@@ -105,6 +105,51 @@ class TestRelatedRules:
 
         assert len(supports) == 1
 
+    @pytest.mark.parametrize("field", ["goal", "result", "feedback"])
+    def test_a_task_that_says_the_same_supports_it(self, complete, write, field):
+        write(self.RULE)
+
+        _, supports = self.about(complete, **{field: f"Done. {self.RULE.upper()}"})
+
+        assert len(supports) == 1
+
+    @pytest.mark.parametrize("has_failed", [False, True])
+    def test_a_given_rule_whose_command_succeeds_is_supported(
+        self, complete, write, has_failed
+    ):
+        entry = write("Run `manage.py lock --advisory` before each import.")
+        call = {
+            "tool_name": "Bash",
+            "arguments": {"command": "manage.py lock --advisory"},
+            "result": "ok",
+            "status": "error" if has_failed else "ok",
+        }
+
+        told = complete(
+            goal="Import", tool_usage=[call], injected_entry_ids=[str(entry.pk)]
+        )
+
+        entry.refresh_from_db()
+        given = entry.supporting_memory_ids
+        assert given == ([] if has_failed else [told["memory_id"]])
+
+    @pytest.mark.parametrize("words", ["", "Name the remote and the branch at a push."])
+    def test_the_same_repair_supports_what_was_learned_of_it(
+        self, complete, project, words
+    ):
+        first = complete(feedback="")
+        entry = PlaybookEntry.objects.get(project=project)
+        if words:
+            PlaybookEntry.objects.filter(pk=entry.pk).update(content=words)
+
+        second = complete(goal="Push the branch of the invoices", feedback="")
+
+        entry.refresh_from_db()
+        assert set(entry.supporting_memory_ids) == {
+            first["memory_id"],
+            second["memory_id"],
+        }
+
     def test_a_person_who_says_the_same_supports_it(self, complete, write):
         write(self.RULE)
 
@@ -113,6 +158,16 @@ class TestRelatedRules:
         )
 
         assert len(supports) == 1
+
+    def test_a_person_who_takes_it_back_does_not(self, complete, write):
+        write(self.RULE)
+        opposite = self.RULE.replace("Always", "Never")
+
+        _, supports = self.about(
+            complete, feedback=f"{self.RULE} {opposite}", feedback_source="human"
+        )
+
+        assert supports == []
 
     def test_a_person_who_says_nearly_the_same_does_not_even_if_it_is_cited(
         self, complete, write

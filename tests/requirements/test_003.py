@@ -162,6 +162,22 @@ def test_a_finished_task_comes_back_by_its_goal_and_in_other_words(
     assert [goal for goal, _, words in TASKS if goal not in ask(words)] == []
 
 
+@pytest.mark.parametrize("others", [0, 10])
+def test_the_services_own_agent_is_given_a_finished_task(api, finish, remember, others):
+    for number in range(others):
+        remember(
+            f"Note {number}: hall {number * 7} is painted by crew {number * 3 + 5}."
+        )
+    for goal, result, _ in TASKS:
+        finish(goal, result, outcome="success")
+
+    def ask(words):
+        return api.post("context/invocation", question=words).json()["text"]
+
+    assert [goal for goal, _, _ in TASKS if goal not in ask(goal)] == []
+    assert [goal for goal, _, words in TASKS if goal not in ask(words)] == []
+
+
 @pytest.mark.parametrize("end", ["", "!"])
 def test_a_text_that_is_stored_with_another_goal_is_a_near_duplicate(api, end):
     text = "Retry the invoice export when the gateway answers 503"
