@@ -15,12 +15,13 @@ from agents.prompt.parts import (
     item_blocks,
     text_blocks,
 )
-from agents.prompt.step_texts import CONDENSED, StepsSoFar, step_blocks, step_messages
+from agents.prompt.step_texts import CONDENSED, step_blocks, step_messages
 from agents.prompt.system import PromptProtocol, write_protocol
 from agents.prompt.templates import fill_template
 from agents.recall.recalled_memory import NAMES, ItemKind, RecalledMemory
 from agents.steps import AgentStep
 from agents.tools.tool import Tool
+from agents.working_memory import WorkingMemory
 from inference import tokens
 from inference.language.fence import repeatable_marker, write_fence
 from projects.options import TemplateName
@@ -50,7 +51,7 @@ class PromptInput:
 
     question: str
     recalled: RecalledMemory
-    working: StepsSoFar
+    working: WorkingMemory
     tools: Sequence[Tool]
     protocol: PromptProtocol
     additional_context: str

@@ -8,19 +8,10 @@ from agents.prompt.build import BuiltPrompt, PromptInput, build_prompt
 from agents.prompt.parts import PromptPart
 from agents.recall.recall import read_memory, record_exposure
 from agents.recall.recalled_memory import RecalledItem, RecalledMemory
-from agents.steps import AgentStep
+from agents.working_memory import WorkingMemory
 from common.caller import Caller
 from conversations.models import Session
 from projects.models import Project
-
-
-@dataclass
-class NoSteps:
-    """The working memory of a loop that somebody else runs: it is not known here."""
-
-    steps: tuple[AgentStep, ...] = ()
-    condensed: str = ""
-    condensed_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,7 @@ def for_invocation(
         PromptInput(
             question=question,
             recalled=recalled,
-            working=NoSteps(),
+            working=WorkingMemory(),  # of a loop that somebody else runs
             tools=(),
             protocol="none",
             additional_context=options.additional_context,

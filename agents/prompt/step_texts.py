@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from agents.prompt.fit import Block
 from agents.steps import PARSE_ERROR, AgentStep
@@ -16,21 +16,6 @@ CONDENSED = "earlier steps, condensed"
 # What endpoints accept as the name of a function.
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
 MAX_NAME = 64
-
-
-class StepsSoFar(Protocol):
-    """The working memory of a run, as a prompt reads it."""
-
-    @property
-    def condensed(self) -> str:
-        """The oldest steps in short."""
-
-    @property
-    def condensed_steps(self) -> int:
-        """How many steps these are."""
-
-    @property
-    def steps(self) -> Sequence[AgentStep]: ...
 
 
 def step_blocks(steps: Sequence[AgentStep], first: int) -> list[Block]:

@@ -9,21 +9,26 @@ from agents.recall import memory_items, sources
 from agents.recall.failures import SourceFailures
 from agents.recall.recalled_memory import RecalledMemory
 from agents.recall.side_reads import begin_read
-from agents.recall.sources import FoundHits, FoundLines, RecallQuery
+from agents.recall.sources import RecallQuery
 from common import errors
 from common.caller import Caller, Role
 from context import unsafe_texts
+from context.digest.assemble import Digest, choose_for_prompt
+from context.task_records import RankedHits
 from context.task_rules import RelevantRules
 from conversations.invocations.switch import is_memory_on
 from conversations.models import Invocation, Session
 from conversations.sessions.lifecycle import resolve_user
+from memories.models import Memory
 from memories.read import exposures as memory_exposures
 from memories.read.recalls import note_recalled
+from memories.read.search import MemoryHit
 from playbook.models import Exposure
 from playbook.reading import exposures
 from projects.models import Project
 
 NO_INVOCATIONS: Sequence[Invocation] = ()
+NO_HITS: Sequence[MemoryHit] = ()
 
 
 def recall(
@@ -97,37 +102,46 @@ def _read_sources(
     )
     notes = failed.ask("agent memory", lambda: sources.read_notes(query, budget), "")
     rules = failed.ask("rules", lambda: sources.read_rules(query), RelevantRules([], 0))
-    facts = failed.ask("facts", begun_facts, FoundHits())
-    episodes = failed.ask("episodes", begun_episodes, FoundHits())
+    facts = failed.ask("facts", begun_facts, NO_HITS)
+    episodes = failed.ask("episodes", begun_episodes, RankedHits([], 0))
+    hits = [*facts, *episodes.hits]
+    given = {hit.memory.pk for hit in hits}
+    digest = failed.ask(
+        "digest",
+        lambda: choose_for_prompt(begun_digest(), query.caller, besides=given),
+        Digest(""),
+    )
     if error := query.of_both.exception():
         failed.add(f"facts and episodes are found by their words alone: {error}")
     for note in rules.notes:
         failed.add(f"rules: {note}")
-    found = [hit.memory for hit in (*facts.hits, *episodes.hits)]
-    given = {memory.pk for memory in found}
-
-    def choose_lines() -> FoundLines:
-        gathered = begun_digest()
-        for note in gathered.notes:
-            failed.add(f"digest: {note}")
-        return sources.choose_digest(query, gathered, given)
-
-    digest = failed.ask("digest", choose_lines, FoundLines())
+    for note in digest.notes:
+        failed.add(f"digest: {note}")
     with failed.collect("recalled_at"):
-        note_recalled(found)
+        note_recalled(hit.memory for hit in hits)
     items = [
-        *map(memory_items.item_of_hit, (*facts.hits, *episodes.hits)),
-        *map(memory_items.item_of_digest, digest.lines),
+        *map(memory_items.item_of_hit, hits),
+        *map(memory_items.item_of_digest, digest.included),
         *map(memory_items.item_of_rule, rules.rules),
         *map(memory_items.item_of_invocation, invocations),
     ]
+    lines = Memory.objects.in_bulk([line.memory.pk for line in digest.included])
+    memories = [*(hit.memory for hit in hits), *lines.values()]
+    unsafe = unsafe_texts.find_memories(query.caller, memories)
+    unsafe |= unsafe_texts.find_rules(rule.entry for rule in rules.rules)
+    pinned = [each for each in digest.omitted if "structured" in each.sources]
     counts = {
-        "past tasks about this that are not given": episodes.other_tasks,
-        "pinned memories without room": digest.without_room,
+        "past tasks about this that are not given": episodes.left_out,
+        "pinned memories without room": len(pinned),
     }
-    left_out = [f"{what}: {count}" for what, count in counts.items() if count]
-    left_out += unsafe_texts.note_on(facts.unsafe + episodes.unsafe + digest.unsafe)
-    return RecalledMemory(tuple(items), notes, tuple(left_out))
+    return RecalledMemory(
+        tuple(item for item in items if item.id not in {*map(str, unsafe)}),
+        notes,
+        (
+            *(f"{what}: {count}" for what, count in counts.items() if count),
+            *unsafe_texts.note_on(len(unsafe)),
+        ),
+    )
 
 
 def record_exposure(

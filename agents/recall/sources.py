@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agents.recall.state_focus import describe_state
 from agents.tiers.episodes import EPISODE
@@ -13,9 +12,10 @@ from agents.tiers.facts import FACT
 from agents.tiers.tier_search import TierQuery, find_in_scopes, scopes_of
 from common.caller import Caller
 from common.text import question_focus
-from context import followed_lessons, task_records, task_rules, unsafe_texts
+from context import followed_lessons, task_records, task_rules
 from context.digest import assemble
-from context.digest.assemble import IncludedMemory, PromptDigest
+from context.digest.assemble import PromptDigest
+from context.task_records import RankedHits
 from context.task_rules import RelevantRules
 from conversations.agent_memory import preamble, snapshots
 from conversations.agent_memory.pair import MemoryPair
@@ -23,7 +23,6 @@ from conversations.invocations import record
 from conversations.models import Invocation, Session
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
-from memories.models import Memory
 from memories.read.search import MAX_QUERY, MemoryHit
 from memories.scopes import Scope
 from playbook.rule_text.applicability import read_surroundings
@@ -92,50 +91,39 @@ def _rule_query(question: str) -> str:
     return focus.words if focus else question
 
 
-@dataclass(frozen=True)
-class FoundHits:
-    """The hits that are given, and how many others were found: past tasks, and unsafe ones."""
-
-    hits: Sequence[MemoryHit] = ()
-    other_tasks: int = 0
-    unsafe: int = 0
-
-
-def read_facts(query: RecallQuery) -> FoundHits:
+def read_facts(query: RecallQuery) -> list[MemoryHit]:
     top_k = query.project.options.agents.fact_retrieval_top_k
     asked = TierQuery(query.question, top_k=top_k, vector=query.of_question)
     return _read_tier(query, asked, FACT)
 
 
-def read_episodes(query: RecallQuery) -> FoundHits:
-    """Return the past tasks to learn from, and at most two others, which are counted."""
+def read_episodes(query: RecallQuery) -> RankedHits:
+    """Return the past tasks to learn from, and at most two others; the rest is counted."""
     top_k = query.project.options.agents.episode_retrieval_top_k
     asked = TierQuery(
         query.question_and_state, top_k=top_k + SPARE_HITS, vector=query.of_both
     )
     found = _read_tier(query, asked, EPISODE)
-    hits = followed_lessons.choose_of_hits(found.hits, query.caller)
+    hits = followed_lessons.choose_of_hits(found, query.caller)
     about = [hit for hit in hits if hit.is_relevant]
     ranked = task_records.rank_last(query.project, query.question, about).hits
-    routine = 0
-    given: list[MemoryHit] = []
-    for hit in (*ranked, *(hit for hit in hits if not hit.is_relevant)):
-        routine += task_records.is_routine(hit.memory)
-        if routine <= task_records.MAX_ROUTINE or hit in ranked:
-            given.append(hit)
-    given = given[:top_k]
-    return replace(
-        found, hits=given, other_tasks=sum(hit not in given for hit in about)
-    )
+    room = task_records.MAX_ROUTINE - sum(map(_is_routine, ranked))
+    others = [hit for hit in hits if not hit.is_relevant]
+    routine = list(filter(_is_routine, others))[: max(room, 0)]
+    kept = [hit for hit in others if hit in routine or not _is_routine(hit)]
+    given = [*ranked, *kept][:top_k]
+    return RankedHits(given, sum(hit not in given for hit in about))
 
 
-def _read_tier(query: RecallQuery, asked: TierQuery, kind: str) -> FoundHits:
+def _is_routine(hit: MemoryHit) -> bool:
+    return task_records.is_routine(hit.memory)
+
+
+def _read_tier(query: RecallQuery, asked: TierQuery, kind: str) -> list[MemoryHit]:
     found = find_in_scopes(
         query.project, query.caller, asked, kind=kind, scopes=query.scopes
     )
-    unsafe = unsafe_texts.find_memories(query.caller, (h.memory for h in found.hits))
-    safe = [hit for hit in found.hits if hit.memory.pk not in unsafe]
-    return FoundHits(safe, unsafe=len(unsafe))
+    return found.hits
 
 
 def gather_digest(query: RecallQuery) -> PromptDigest:
@@ -145,29 +133,6 @@ def gather_digest(query: RecallQuery) -> PromptDigest:
         agent_id=query.agent_id,
         query=query.question,
         scopes=query.scopes,
-    )
-
-
-@dataclass(frozen=True)
-class FoundLines:
-    """The lines of the digest that are given; how many of those it must have, or unsafe ones, not."""
-
-    lines: Sequence[IncludedMemory] = ()
-    without_room: int = 0
-    unsafe: int = 0
-
-
-def choose_digest(
-    query: RecallQuery, found: PromptDigest, besides: Collection[uuid.UUID]
-) -> FoundLines:
-    """Return the lines of memories that the prompt does not have as facts or episodes."""
-    choice = assemble.choose_for_prompt(found, query.caller, besides=besides)
-    rows = Memory.objects.light().in_bulk([each.memory.pk for each in choice.included])
-    unsafe = unsafe_texts.find_memories(query.caller, rows.values())
-    return FoundLines(
-        [each for each in choice.included if each.memory.pk not in unsafe],
-        sum("structured" in each.sources for each in choice.omitted),
-        len(unsafe),
     )
 
 
@@ -182,7 +147,7 @@ def read_invocations(query: RecallQuery) -> Sequence[Invocation]:
 def read_rules(query: RecallQuery) -> RelevantRules:
     """Return the rules above the relevance gate, and those that always apply."""
     query.of_rules.exception()  # the vector is known once all three are
-    found = task_rules.choose(
+    return task_rules.choose(
         query.project,
         query.question,
         query.caller,
@@ -190,9 +155,6 @@ def read_rules(query: RecallQuery) -> RelevantRules:
         tokens=0,
         around=read_surroundings(query.question),
     )
-    unsafe = unsafe_texts.find_rules(rule.entry for rule in found.rules)
-    safe = [rule for rule in found.rules if rule.entry.pk not in unsafe]
-    return replace(found, rules=safe)
 
 
 def read_notes(query: RecallQuery, token_budget: int) -> str:

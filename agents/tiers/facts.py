@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from agents.tiers.owner import scope_to_write
-from agents.tiers.tier_search import TierQuery, search_tier
 from agents.tiers.tier_write import commit, kept_memory
 from common.caller import Caller
-from conversations.models import Session
-from inference.embedding.vector import Vector
 from memories.models import Memory
-from memories.read.search import MemoryHit
 from memories.scopes import Scope
 from memories.store import memory_types, write
 from memories.store.drafts import Draft
@@ -78,23 +73,3 @@ def prepare_fact(
         expires_at=draft.expires_at,
     )
     return write.prepare(project, [row], caller)
-
-
-def retrieve_facts(
-    project: Project,
-    caller: Caller,
-    *,
-    query: str = "",
-    embedding: Sequence[float] | None = None,
-    user: str = "",
-    top_k: int = 5,
-    session: Session | None = None,
-    vector: Future[Vector] | None = None,
-) -> list[MemoryHit]:
-    """Return the facts nearest to a query or an embedding, best first.
-
-    They are the workspace's, and those of the user and of the conversation that are named.
-    Where memory is off, there are none.
-    """
-    asked = TierQuery(query, embedding, user, top_k, session, vector)
-    return search_tier(project, caller, asked, kind=FACT).hits

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.models import AgentRun
-from agents.tiers import episodes, facts
+from agents.tiers.episodes import EPISODE
 from agents.tiers.fact_gate import FactRefusal
 from agents.tiers.fact_store import find_owner
+from agents.tiers.facts import FACT
 from agents.tiers.stated_fact import StatedFact, store_stated_fact
+from agents.tiers.tier_search import TierQuery, search_tier
 from agents.tools.call_arguments import check_arguments
 from agents.tools.observation import build_observation
 from agents.tools.tool import ToolArgument, ToolContext, ToolFailure
@@ -56,28 +58,21 @@ def refusals_as_failures() -> Iterator[None]:
 
 
 def _retrieve_facts(arguments: dict[str, Any], context: ToolContext) -> str:
-    hits = facts.retrieve_facts(
-        context.project,
-        context.caller,
-        query=arguments["query"],
-        user=context.user_id,
-        top_k=context.project.options.agents.fact_retrieval_top_k,
-        session=context.session,
-    )
+    top_k = context.project.options.agents.fact_retrieval_top_k
+    hits = _search(arguments["query"], FACT, top_k, context)
     return _give(hits, "facts", context) or NO_FACTS
 
 
 def _recall_episodes(arguments: dict[str, Any], context: ToolContext) -> str:
-    hits = episodes.retrieve_episodes(
-        context.project,
-        context.caller,
-        query=arguments["query"],
-        user=context.user_id,
-        top_k=context.project.options.agents.episode_retrieval_top_k,
-        session=context.session,
-    )
+    top_k = context.project.options.agents.episode_retrieval_top_k
+    hits = _search(arguments["query"], EPISODE, top_k, context)
     hits = followed_lessons.choose_of_hits(hits, context.caller)
     return _give(hits, "episodes", context) or NO_EPISODES
+
+
+def _search(query: str, kind: str, top_k: int, context: ToolContext) -> list[MemoryHit]:
+    asked = TierQuery(query, user=context.user_id, top_k=top_k, session=context.session)
+    return search_tier(context.project, context.caller, asked, kind=kind).hits
 
 
 @write

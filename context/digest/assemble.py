@@ -168,10 +168,11 @@ def gather_for_prompt(
 
 def choose_for_prompt(
     found: PromptDigest, caller: Caller, *, besides: Collection[uuid.UUID]
-) -> DigestChoice:
-    """Return the lines that the budgets have room for, without the memories `besides`."""
+) -> Digest:
+    """Return what the budgets have room for, without the memories `besides` and without text."""
     candidates = [one for one in found.candidates if one.id not in besides]
-    return _choose(candidates, found.options, caller)
+    choice = _choose(candidates, found.options, caller)
+    return Digest("", choice.included, choice.omitted, notes=found.notes)
 
 
 def _scopes_with_memory(project: Project, scopes: Sequence[Scope]) -> list[Scope]:

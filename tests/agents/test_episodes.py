@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from agents.tiers.episodes import EpisodeDraft, retrieve_episodes, store_episode
+from agents.tiers.episodes import EPISODE, EpisodeDraft, store_episode
+from agents.tiers.tier_search import TierQuery, search_tier
 from common.caller import Role
 from conversations.invocations.switch import set_memory
 from memories.models import Memory
@@ -199,7 +200,9 @@ class TestTheFunctions:
     def test_what_is_stored_is_retrieved(self, project, alice):
         stored = store_episode(project, EpisodeDraft(**DEPLOY), alice)
 
-        hits = retrieve_episodes(project, alice, query="deploy the docs")
+        hits = search_tier(
+            project, alice, TierQuery("deploy the docs"), kind=EPISODE
+        ).hits
 
         assert [hit.memory.pk for hit in hits] == [stored.pk]
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from agents.tiers.facts import FactDraft, retrieve_facts, store_fact
+from agents.tiers.facts import FACT, FactDraft, store_fact
+from agents.tiers.tier_search import TierQuery, search_tier
 from audit.models import AuditEvent
 from common import errors
 from common.caller import Caller, Role
@@ -417,9 +418,11 @@ class TestTheFunctions:
         scope = Scope("session", anonymous.key)
         stored = store_fact(project, FactDraft(STAGING), alice, scope)
 
-        within = retrieve_facts(project, alice, query="staging", session=anonymous)
+        within = search_tier(
+            project, alice, TierQuery("staging", session=anonymous), kind=FACT
+        ).hits
         assert [hit.memory.pk for hit in within] == [stored.pk]
-        assert retrieve_facts(project, alice, query="staging") == []
+        assert search_tier(project, alice, TierQuery("staging"), kind=FACT).hits == []
 
     def test_it_keeps_quote_origin_and_confidence(self, project, alice):
         draft = FactDraft(
