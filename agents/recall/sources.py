@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.recall.state_focus import describe_state
 from agents.tiers.episodes import EPISODE
@@ -13,8 +13,9 @@ from agents.tiers.tier_search import TierQuery, find_in_scopes, scopes_of
 from common.caller import Caller
 from common.text import question_focus
 from context import followed_lessons, task_records, task_rules
-from context.digest import assemble
+from context.digest import assemble, digest_configs
 from context.digest.assemble import PromptDigest
+from context.digest.digest_options import DigestOptions
 from context.task_records import RankedHits
 from context.task_rules import RelevantRules
 from conversations.agent_memory import preamble, snapshots
@@ -23,6 +24,7 @@ from conversations.invocations import record
 from conversations.models import Invocation, Session
 from inference.embedding import active_model
 from inference.embedding.vector import Vector
+from memories.queries import Filters
 from memories.read.search import MAX_QUERY, MemoryHit
 from memories.scopes import Scope
 from playbook.rule_text.applicability import read_surroundings
@@ -46,9 +48,13 @@ class RecallQuery:
     question: str
     question_and_state: str
     user_id: str
+    # The agent whose memory is read: the session's, the key's, or the default one.
+    agent_id: str
     session: Session | None
     # The scopes beside the shared ones: the user's and the conversation's.
     scopes: tuple[Scope, ...]
+    # The settings of the digest, of which the sensitivities hold for all that is read.
+    digest: DigestOptions
     of_question: Future[Vector]
     of_both: Future[Vector]
     of_rules: Future[Vector]
@@ -74,15 +80,23 @@ class RecallQuery:
                 _rule_query(asked),
             ]
         )
+        agent_id = session.agent_id if session else caller.agent_id or record.AGENT
+        digest = digest_configs.effective_options(
+            project, agent_id, caller, is_of_prompt=True
+        )
         scopes = scopes_of(user_id, session)
-        return cls(project, caller, asked, both, user_id, session, scopes, *vectors)
-
-    @property
-    def agent_id(self) -> str:
-        """The agent whose memory is read: the session's, the key's, or the default one."""
-        if self.session is not None:
-            return self.session.agent_id
-        return self.caller.agent_id or record.AGENT
+        return cls(
+            project,
+            caller,
+            asked,
+            both,
+            user_id,
+            agent_id,
+            session,
+            scopes,
+            digest,
+            *vectors,
+        )
 
 
 def _rule_query(question: str) -> str:
@@ -120,6 +134,10 @@ def _is_routine(hit: MemoryHit) -> bool:
 
 
 def _read_tier(query: RecallQuery, asked: TierQuery, kind: str) -> list[MemoryHit]:
+    allowed = tuple(query.digest.allow_sensitivities)
+    if not allowed:
+        return []
+    asked = replace(asked, filters=Filters(sensitivities=allowed))
     found = find_in_scopes(
         query.project, query.caller, asked, kind=kind, scopes=query.scopes
     )
@@ -130,6 +148,7 @@ def gather_digest(query: RecallQuery) -> PromptDigest:
     return assemble.gather_for_prompt(
         query.project,
         query.caller,
+        query.digest,
         agent_id=query.agent_id,
         query=query.question,
         scopes=query.scopes,

@@ -142,6 +142,7 @@ class PromptDigest:
 def gather_for_prompt(
     project: Project,
     caller: Caller,
+    options: DigestOptions,
     *,
     agent_id: str = "",
     query: str = "",
@@ -149,13 +150,9 @@ def gather_for_prompt(
 ) -> PromptDigest:
     """Gather what a prompt shows beside facts and past tasks, which it looks for itself.
 
-    By default it is what any agent of the project stored. Nothing else is read: to say why a
-    digest is empty can read all memories of a project.
+    Nothing else is read: to say why a digest is empty can read all memories of a project.
     """
     caller.require(Role.VIEWER, project.pk)
-    options = digest_configs.effective_options(
-        project, agent_id, caller, defaults={"agents": "all"}
-    )
     if not options.enabled or _zero_budget(options):
         return PromptDigest(options)
     kept = _scopes_with_memory(project, scopes)

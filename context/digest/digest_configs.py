@@ -15,6 +15,8 @@ from context.models import DigestConfig
 from projects import lifecycle
 from projects.models import Project
 
+OF_PROMPT = {"agents": "all"}
+
 
 def find(project: Project, agent_id: str, caller: Caller) -> DigestConfig | None:
     """Return the row of the agent; if `agent_id` is empty, the row of the project."""
@@ -29,16 +31,20 @@ def effective_options(
     agent_id: str,
     caller: Caller,
     overrides: Mapping[str, Any] | None = None,
-    defaults: Mapping[str, Any] | None = None,
+    *,
+    is_of_prompt: bool = False,
 ) -> DigestOptions:
     """Merge the default settings, then those of the project, the agent and the request.
 
-    Later settings override earlier settings. `defaults` override the default settings only.
+    Later settings override earlier settings. By default, a prompt of the service's own agent
+    has what any agent of the project stored.
     """
     rows = DigestConfig.objects.visible_to(caller).filter(project=project)
     levels = rows.filter(agent_id__in={"", agent_id}).order_by("agent_id")
     layers = levels.values_list("config", flat=True)
-    return digest_options.merge_layers(defaults or {}, *layers, overrides or {})
+    return digest_options.merge_layers(
+        OF_PROMPT if is_of_prompt else {}, *layers, overrides or {}
+    )
 
 
 @write

@@ -267,6 +267,20 @@ class TestPastTasks:
         assert recalled.of_kind("fact", "memory") == []
         assert "unsafe text" in " ".join(recalled.left_out)
 
+    @pytest.mark.parametrize(
+        ("allowed", "count"), [(["public", "private"], 3), (["public"], 0), ([], 0)]
+    )
+    def test_the_sensitivities_of_the_digest_hold_for_all(
+        self, ask, know, project, alice, note_of, allowed, count
+    ):
+        know("The invoice export fails when the disk is full.")
+        know.episode("Mend the failing invoice export")
+        note_of("The invoice export runs at night.")
+
+        digest_configs.put(project, "", {"allow_sensitivities": allowed}, alice)
+
+        assert len(ask().of_kind("fact", "episode", "memory")) == count
+
     def test_notes_of_every_agent_are_given_unless_the_project_says_otherwise(
         self, ask, project, alice, note_of
     ):
