@@ -77,14 +77,7 @@ def read_memory(
     def read() -> RecalledMemory:
         if not is_memory_on(project, user_id, session):
             return RecalledMemory()
-        query = RecallQuery.begin(
-            project,
-            caller,
-            question=question,
-            state=state,
-            user_id=user_id,
-            session=session,
-        )
+        query = RecallQuery(project, caller, question, state, user_id, session)
         return _read_sources(query, budget, failed)
 
     return failed.add_to(failed.ask("memory", read, RecalledMemory()))
@@ -93,6 +86,8 @@ def read_memory(
 def _read_sources(
     query: RecallQuery, budget: int, failed: SourceFailures
 ) -> RecalledMemory:
+    # Before the threads begin, which share these.
+    vectors, _ = query.vectors, query.digest
     # The searches take longest.
     begun_facts = begin_read(lambda: sources.read_facts(query))
     begun_episodes = begin_read(lambda: sources.read_episodes(query))
@@ -111,7 +106,7 @@ def _read_sources(
         lambda: choose_for_prompt(begun_digest(), query.caller, besides=given),
         Digest(""),
     )
-    if error := query.of_both.exception():
+    if error := vectors[1].exception():
         failed.add(f"facts and episodes are found by their words alone: {error}")
     for note in rules.notes:
         failed.add(f"rules: {note}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from agents.recall.state_focus import describe_state
 from agents.tiers.episodes import EPISODE
@@ -41,73 +42,56 @@ MAX_INVOCATIONS = 200
 
 @dataclass(frozen=True)
 class RecallQuery:
-    """Who asks what; the vectors of all three texts are one pending call of the model."""
+    """Who asks what; searches read MAX_QUERY characters of it."""
 
     project: Project
     caller: Caller
     question: str
-    question_and_state: str
+    state: str
     user_id: str
-    # The agent whose memory is read: the session's, the key's, or the default one.
-    agent_id: str
     session: Session | None
-    # The scopes beside the shared ones: the user's and the conversation's.
-    scopes: tuple[Scope, ...]
-    # The settings of the digest, of which the sensitivities hold for all that is read.
-    digest: DigestOptions
-    of_question: Future[Vector]
-    of_both: Future[Vector]
-    of_rules: Future[Vector]
 
-    @classmethod
-    def begin(
-        cls,
-        project: Project,
-        caller: Caller,
-        *,
-        question: str,
-        state: str,
-        user_id: str,
-        session: Session | None,
-    ) -> RecallQuery:
-        """Start to embed what the sources look for; searches read MAX_QUERY characters."""
-        asked = question[:MAX_QUERY]
-        both = f"{describe_state(state)}\n{question}".strip()[:MAX_QUERY]
-        vectors = active_model.begin_queries(
-            [
-                parse_query.parse(asked, "plain").embedded,
-                parse_query.parse(both, "plain").embedded,
-                _rule_query(asked),
-            ]
-        )
-        agent_id = session.agent_id if session else caller.agent_id or record.AGENT
-        digest = digest_configs.effective_options(
-            project, agent_id, caller, is_of_prompt=True
-        )
-        scopes = scopes_of(user_id, session)
-        return cls(
-            project,
-            caller,
-            asked,
-            both,
-            user_id,
-            agent_id,
-            session,
-            scopes,
-            digest,
-            *vectors,
+    @cached_property
+    def words(self) -> str:
+        return self.question[:MAX_QUERY]
+
+    @cached_property
+    def situation(self) -> str:
+        """What finds past tasks: the state before the question."""
+        return f"{describe_state(self.state)}\n{self.question}".strip()[:MAX_QUERY]
+
+    @cached_property
+    def vectors(self) -> list[Future[Vector]]:
+        """One pending call of the model: words, situation, and what finds rules."""
+        texts = (self.words, self.situation)
+        embedded = [parse_query.parse(text, "plain").embedded for text in texts]
+        focus = question_focus.find_focus(self.words)
+        return active_model.begin_queries(
+            [*embedded, focus.words if focus else self.words]
         )
 
+    @cached_property
+    def agent_id(self) -> str:
+        """The agent whose memory is read: the session's, the key's, or the default one."""
+        named = self.session.agent_id if self.session else self.caller.agent_id
+        return named or record.AGENT
 
-def _rule_query(question: str) -> str:
-    """Return the words that `relevance.measure` compares with the rules."""
-    focus = question_focus.find_focus(question)
-    return focus.words if focus else question
+    @cached_property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes beside the shared ones: the user's and the conversation's."""
+        return scopes_of(self.user_id, self.session)
+
+    @cached_property
+    def digest(self) -> DigestOptions:
+        """The settings of the digest; its sensitivities hold for all that is read."""
+        return digest_configs.effective_options(
+            self.project, self.agent_id, self.caller, is_of_prompt=True
+        )
 
 
 def read_facts(query: RecallQuery) -> list[MemoryHit]:
     top_k = query.project.options.agents.fact_retrieval_top_k
-    asked = TierQuery(query.question, top_k=top_k, vector=query.of_question)
+    asked = TierQuery(query.words, top_k=top_k, vector=query.vectors[0])
     return _read_tier(query, asked, FACT)
 
 
@@ -115,12 +99,12 @@ def read_episodes(query: RecallQuery) -> RankedHits:
     """Return the past tasks to learn from, and at most two others; the rest is counted."""
     top_k = query.project.options.agents.episode_retrieval_top_k
     asked = TierQuery(
-        query.question_and_state, top_k=top_k + SPARE_HITS, vector=query.of_both
+        query.situation, top_k=top_k + SPARE_HITS, vector=query.vectors[1]
     )
     found = _read_tier(query, asked, EPISODE)
     hits = followed_lessons.choose_of_hits(found, query.caller)
     about = [hit for hit in hits if hit.is_relevant]
-    ranked = task_records.rank_last(query.project, query.question, about).hits
+    ranked = task_records.rank_last(query.project, query.words, about).hits
     room = task_records.MAX_ROUTINE - sum(map(_is_routine, ranked))
     others = [hit for hit in hits if not hit.is_relevant]
     routine = list(filter(_is_routine, others))[: max(room, 0)]
@@ -150,7 +134,7 @@ def gather_digest(query: RecallQuery) -> PromptDigest:
         query.caller,
         query.digest,
         agent_id=query.agent_id,
-        query=query.question,
+        query=query.words,
         scopes=query.scopes,
     )
 
@@ -165,14 +149,14 @@ def read_invocations(query: RecallQuery) -> Sequence[Invocation]:
 
 def read_rules(query: RecallQuery) -> RelevantRules:
     """Return the rules above the relevance gate, and those that always apply."""
-    query.of_rules.exception()  # the vector is known once all three are
+    query.vectors[2].exception()  # the vector is known once all three are
     return task_rules.choose(
         query.project,
-        query.question,
+        query.words,
         query.caller,
         limit=MAX_RULES,
         tokens=0,
-        around=read_surroundings(query.question),
+        around=read_surroundings(query.words),
     )
 
 

@@ -124,16 +124,10 @@ class TestTiers:
     def test_a_long_question_does_not_crowd_out_the_state(self, project, alice):
         question = "Look at every part of the plan. " * 500
 
-        query = sources.RecallQuery.begin(
-            project,
-            alice,
-            question=question,
-            state="Bash make lint\nExit code 1\na.py:3:1: F841 `x` is never used",
-            user_id="",
-            session=None,
-        )
+        state = "Bash make lint\nExit code 1\na.py:3:1: F841 `x` is never used"
+        query = sources.RecallQuery(project, alice, question, state, "", None)
 
-        first, second, _ = query.question_and_state.split("\n", 2)
+        first, second, _ = query.situation.split("\n", 2)
         assert (first, second) == (
             "Bash make lint",
             "F841 `x` is never used",

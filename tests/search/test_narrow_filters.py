@@ -82,6 +82,7 @@ class TestWhatIsNarrow:
 
         assert narrow.is_narrow(project, FACTS)
         assert narrow.is_narrow(project, Filters(kinds=("fact", "episode")))
+        assert narrow.is_narrow(project, Filters(past_tasks=True))
 
     @pytest.mark.parametrize(
         "filters",
