@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ace import named_rules
 from ace.models import AceRun
@@ -14,6 +14,8 @@ from playbook.models import Exposure, PlaybookEntry
 from playbook.reading import exposures
 from playbook.reading.exposures import FinishedTask
 
+MENTIONED = frozenset({"referenced"})
+
 
 def give_credit(run: AceRun) -> None:
     """Link the run to the exposures of its agent since the agent's previous run."""
@@ -23,16 +25,21 @@ def give_credit(run: AceRun) -> None:
 
 
 def find_followed(run: AceRun) -> list[PlaybookEntry]:
-    """Return the entries that the agent was given, and whose command or file then succeeded."""
+    """Return the entries that the agent was given, and whose command or file then succeeded.
+
+    A file that the task only mentions, or that a failed call names, is none.
+    """
     succeeded = [call for call in run.task.calls if call.has_failed is False]
-    task = _finished(run, succeeded)
+    task = _finished(run, succeeded, besides=MENTIONED)
     rows = Exposure.objects.filter(run_id=run.pk).select_related("entry")
     return [
         row.entry for row in rows if not row.was_cited and exposures.find_use(row, task)
     ]
 
 
-def _finished(run: AceRun, calls: Iterable[ToolCall]) -> FinishedTask:
+def _finished(
+    run: AceRun, calls: Iterable[ToolCall], *, besides: Collection[str] = ()
+) -> FinishedTask:
     links = run.memory.file_links.select_related("file") if run.memory else []
     given = named_rules.find(run.project, run.request, named_rules.INJECTED)
     cited = named_rules.find(run.project, run.request, named_rules.CITED)
@@ -45,7 +52,9 @@ def _finished(run: AceRun, calls: Iterable[ToolCall]) -> FinishedTask:
         given_entries={entry.pk for entry in given},
         cited_entries={entry.pk for entry in cited},
         calls=[text for call in calls for text in _texts(call)],
-        paths=[link.file.file_path for link in links],
+        paths=[
+            link.file.file_path for link in links if link.relation_type not in besides
+        ],
         result=run.task.result,
     )
 

@@ -12,6 +12,12 @@ from memories.read.search import MemoryHit
 from playbook.entries import freshness
 from playbook.reading import entry_list
 
+# Why the digest has a memory, by the name of the source.
+WHY = {
+    "structured": "pinned by the settings",
+    "keyword": "found by words",
+    "semantic": "found by meaning",
+}
 UNREVIEWED = " (learned from tasks; nobody has reviewed it)"
 
 
@@ -43,7 +49,7 @@ def _describe_episode(memory: Memory) -> str:
 
 def item_of_digest(line: IncludedMemory) -> RecalledItem:
     """Return a line of the digest, which has the id of its memory."""
-    why = f"found by {' and '.join(line.sources)}"
+    why = " and ".join(WHY[source] for source in line.sources)
     return RecalledItem("memory", str(line.memory.pk), line.text, None, why)
 
 

@@ -133,6 +133,24 @@ class TestRelatedRules:
         given = entry.supporting_memory_ids
         assert given == ([] if has_failed else [told["memory_id"]])
 
+    @pytest.mark.parametrize("tool", ["Edit", ""])
+    def test_a_given_rule_about_a_file_is_supported_if_the_file_was_touched(
+        self, complete, write, tool
+    ):
+        entry = write("Keep the prices of shop/prices.py in cents.")
+        changed = {"file_path": "shop/prices.py", "old_string": "1", "new_string": "2"}
+        call = {"tool_name": tool, "arguments": changed, "status": "ok"}
+
+        told = complete(
+            goal="Look at shop/prices.py",
+            tool_usage=[call] if tool else [],
+            injected_entry_ids=[str(entry.pk)],
+        )
+
+        entry.refresh_from_db()
+        given = entry.supporting_memory_ids
+        assert given == ([told["memory_id"]] if tool else [])
+
     @pytest.mark.parametrize("words", ["", "Name the remote and the branch at a push."])
     def test_the_same_repair_supports_what_was_learned_of_it(
         self, complete, project, words
