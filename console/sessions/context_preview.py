@@ -18,6 +18,7 @@ from conversations.agent_memory.preamble import (
 )
 from conversations.assembly.assemble import AssembledContext, assemble
 from conversations.assembly.pairs import ContextMessage
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Session
 from conversations.tokens import estimate_tokens
 
@@ -79,7 +80,7 @@ def preview_context(
 ) -> ContextPreview:
     """Assemble a context without freezing the session's snapshot."""
     preamble: Callable[[int], Preamble] = no_preamble
-    if with_memory:
+    if with_memory and is_memory_on(session.project, session.user_id, session):
         preamble = partial(
             build_preamble, MemoryPair.of_session(session), budget, _version_of(session)
         )
