@@ -30,6 +30,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "learning": ["learning_curve"],
     "lessons": ["lesson_families", "model_lessons"],
     "given": ["session_start", "memory_harm"],
+    "decisions": ["decisions"],
     "pages": ["page_latency"],
 }
 IN_PLACE = "--in-place"

@@ -10,15 +10,13 @@ import uuid
 from collections.abc import Iterable
 
 from common.caller import Caller
-from common.text.prompt_injection import find_injections
 from conversations.models import Message
 from memories.lifecycle.ownership import is_own
 from memories.models import Memory
 from playbook.models import PlaybookEntry
 from playbook.reading import acceptance
-from playbook.rule_text import unsafe_phrases
+from playbook.rule_text.unsafe_phrases import is_unsafe
 
-NAMES_A_PLACE = frozenset({"foreign_url", "home_path"})
 PARTS = ("title", "content", "goal", "result", "feedback", "outcome", "lessons", "key")
 
 
@@ -51,17 +49,6 @@ def find_rules(entries: Iterable[PlaybookEntry]) -> set[uuid.UUID]:
 
 def find_messages(messages: Iterable[Message]) -> set[uuid.UUID]:
     return {message.pk for message in messages if is_unsafe(message.text)}
-
-
-def is_unsafe(text: str) -> bool:
-    """Whether a text gives orders to an agent, or tells to do what harms."""
-    if any(
-        each.name in unsafe_phrases.COMMAND_INJECTIONS for each in find_injections(text)
-    ):
-        return True
-    return any(
-        each.kind not in NAMES_A_PLACE for each in unsafe_phrases.find_dangers(text)
-    )
 
 
 def _text_of(memory: Memory) -> str:

@@ -93,6 +93,10 @@ class InSessionQuerySet(models.QuerySet[Any]):
 
 
 class MessageQuerySet(InSessionQuerySet):
+    def of_project(self, caller: Caller, project: Project) -> Self:
+        """Return the rows of a project that the caller may read, whatever its key is bound to."""
+        return _of_projects(self, caller, project)
+
     def visible(self) -> Self:
         """Leave out the messages that an undo hid."""
         return self.filter(hidden_at=None)

@@ -6,6 +6,7 @@ from django.urls import path, register_converter
 
 from conversations.views import (
     agent_memory,
+    commits,
     contexts,
     messages,
     person,
@@ -21,6 +22,7 @@ register_converter(SessionKeyConverter, "session_key")
 SESSION = "sessions/<session_key:key>"
 
 urlpatterns = [
+    path("commits", commits.CommitsView.as_view()),
     path("sessions", sessions.SessionsView.as_view()),
     path("sessions/search", session_search.SearchSessionsView.as_view()),
     path(SESSION, sessions.SessionDetailView.as_view()),

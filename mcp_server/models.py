@@ -49,6 +49,7 @@ class Push(models.Model):
         MEMORY = "memory"
         FIX = "fix"
         NOTICE = "notice"
+        DECISION = "decision"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_index=False)

@@ -86,7 +86,8 @@ def split_harness(text: str) -> tuple[str, str]:
         words.append(kept)
         added.append(content)
     content = "\n".join(filter(None, map(str.strip, added)))
-    return ("".join(words).strip() if content else text), content
+    is_plain = not start and len(words) == 1
+    return (text if is_plain else "".join(words).strip()), content
 
 
 def find_unknown_element(text: str) -> str:

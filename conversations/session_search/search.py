@@ -92,7 +92,7 @@ class SessionSearchResult:
     notes: tuple[str, ...] = ()
 
 
-class _Place(NamedTuple):
+class RowPlace(NamedTuple):
     """Where a candidate stands; its text is only read if it is among the best."""
 
     id: uuid.UUID
@@ -102,11 +102,11 @@ class _Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class RankedRow:
     """A row that a lane found, with its score after the neighbours were added."""
 
     model: type[Message] | type[Summary]
-    place: _Place
+    place: RowPlace
     score: float
     hit: Hit
     ranking: Ranking
@@ -125,16 +125,16 @@ def find(
     caller.require(Role.VIEWER, project.pk)
     started = time.perf_counter()
     vector = vector or row_search.begin_vector(request.query, request.mode)
-    found: list[_Candidate] = []
+    found: list[RankedRow] = []
     notes: dict[str, None] = {}
     if request.scope != "summaries":
         messages = Message.objects.visible_to(caller, project).visible()
         name = search_columns.MESSAGES
-        found += _rank(project, request, caller, messages, name, vector, notes)
+        found += rank(project, request, caller, messages, name, vector, notes)
     if request.scope != "messages":
         summaries = Summary.objects.visible_to(caller, project)
         name = search_columns.SUMMARIES
-        found += _rank(project, request, caller, summaries, name, vector, notes)
+        found += rank(project, request, caller, summaries, name, vector, notes)
     best = sorted(found, key=_order)[: request.limit]
     return SessionSearchResult(
         hits=_describe(project, best, request),
@@ -143,12 +143,12 @@ def find(
     )
 
 
-def _order(found: _Candidate) -> tuple[float, float]:
+def _order(found: RankedRow) -> tuple[float, float]:
     """Sort by score, then newest first."""
     return -found.score, -found.place.moment.timestamp()
 
 
-def _rank(
+def rank(
     project: Project,
     request: SessionSearch,
     caller: Caller,
@@ -156,7 +156,7 @@ def _rank(
     corpus: str,
     vector: Future[Vector] | None,
     notes: dict[str, None],
-) -> list[_Candidate]:
+) -> list[RankedRow]:
     rows = _apply_filters(rows, request.filters, project, caller)
     options = project.options.search
     ranking_request = RankingRequest(
@@ -187,20 +187,20 @@ def _rank(
             for n, hit in enumerate(hits)
         )
     return [
-        _Candidate(rows.model, places[hit.id], score, hit, ranking)
+        RankedRow(rows.model, places[hit.id], score, hit, ranking)
         for hit, score in zip(hits, scores, strict=True)
     ]
 
 
 def _places(
     model: type[Message] | type[Summary], ids: Sequence[uuid.UUID]
-) -> dict[uuid.UUID, _Place]:
+) -> dict[uuid.UUID, RowPlace]:
     names = ("seq", "created_at") if model is Message else ("first_seq", "latest_at")
     rows = model.objects.filter(pk__in=ids).values_list("pk", "session_id", *names)
-    return {row[0]: _Place(*row) for row in rows}
+    return {row[0]: RowPlace(*row) for row in rows}
 
 
-def _distant_seq(model: Any, place: _Place, position: int) -> int:
+def _distant_seq(model: Any, place: RowPlace, position: int) -> int:
     """Return the seq of a message.
 
     A summary has no neighbours: no two positions are one or two places apart.
@@ -224,7 +224,7 @@ def _apply_filters(
 
 
 def _describe(
-    project: Project, found: Sequence[_Candidate], request: SessionSearch
+    project: Project, found: Sequence[RankedRow], request: SessionSearch
 ) -> list[SessionHit]:
     keys = _session_keys(found)
     texts, names = _read_texts(found)
@@ -250,13 +250,13 @@ def _describe(
     ]
 
 
-def _session_keys(found: Sequence[_Candidate]) -> dict[uuid.UUID, str]:
+def _session_keys(found: Sequence[RankedRow]) -> dict[uuid.UUID, str]:
     ids = {each.place.session_id for each in found}
     return dict(Session.objects.filter(pk__in=ids).values_list("pk", "key"))
 
 
 def _read_texts(
-    found: Sequence[_Candidate],
+    found: Sequence[RankedRow],
 ) -> tuple[dict[uuid.UUID, str], dict[uuid.UUID, str]]:
     """Return the texts of candidates, and the `sum_` ids of the summaries."""
     texts = dict(_columns(found, Message, "text"))
@@ -265,7 +265,7 @@ def _read_texts(
     return texts, {pk: name for pk, _, name in summaries}
 
 
-def _columns(found: Sequence[_Candidate], model: Any, *columns: str) -> Iterable[Any]:
+def _columns(found: Sequence[RankedRow], model: Any, *columns: str) -> Iterable[Any]:
     ids = [each.place.id for each in found if each.model is model]
     if not ids:
         return ()
@@ -273,7 +273,7 @@ def _columns(found: Sequence[_Candidate], model: Any, *columns: str) -> Iterable
     return rows
 
 
-def _neighbours(found: _Candidate, around: int) -> list[Message]:
+def _neighbours(found: RankedRow, around: int) -> list[Message]:
     """Return the messages beside a hit, in order, without the hit itself."""
     if not around or found.model is Summary:
         return []

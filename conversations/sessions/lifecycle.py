@@ -19,6 +19,8 @@ from memories.lifecycle.rescope import move_memories
 from memories.scopes import Scope
 from projects.models import Project
 
+COMMITS = "commits"  # the channel of the session that keeps a repository's commits
+
 
 class SessionIdentity(errors.StateConflict):
     """The session belongs to another agent; agent_id and user_id never change."""
@@ -66,6 +68,12 @@ def bootstrap(
     key of a new one is the id of another.
     """
     caller.require(Role.WRITER, project.pk)
+    if draft.channel == COMMITS:
+        raise errors.Invalid(
+            errors={
+                "channel": ["Commits are sent to /commits; choose another channel."]
+            }
+        )
     user_id = resolve_user(draft.user_id, caller)
     agent_id = caller.agent_id_for(draft.agent_id)
     existing = _of_key(project, draft.key, user_id)
@@ -75,7 +83,7 @@ def bootstrap(
     if existing is None:
         _refuse_id(project, draft.key)
         _refuse_over_quota(project, user_id)
-        return _create(project, draft, user_id, agent_id, caller), True
+        return create(project, draft, user_id, agent_id, caller), True
     if existing.agent_id != agent_id:
         raise SessionIdentity
     return existing, False
@@ -98,9 +106,10 @@ def _set_aside(session: Session, caller: Caller) -> None:
     audit(caller, "session.set_aside", locked)
 
 
-def _create(
+def create(
     project: Project, draft: SessionDraft, user_id: str, agent_id: str, caller: Caller
 ) -> Session:
+    """Store a new session; its key must be free."""
     session = Session(
         project=project,
         key=draft.key,

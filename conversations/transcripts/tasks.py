@@ -15,6 +15,7 @@ from typing import Any
 from common.text.memory_fence import remove_fenced
 from conversations.formats.harness import read_refusal, split_harness
 from conversations.formats.message import ChatMessage, Part, content_text
+from conversations.models import Message
 from conversations.transcripts.events import (
     OUTSIDE_MARKS,
     TranscriptTask,
@@ -37,7 +38,7 @@ def read_tasks(messages: Iterable[ChatMessage]) -> Iterator[TranscriptTask]:
         yield task
 
 
-def prompt_of(message: ChatMessage) -> str:
+def prompt_of(message: ChatMessage | Message) -> str:
     """Return what a person asked in a message, and "" if it is no person's prompt."""
     if message.role != "user" or is_outside_of_tasks(message):
         return ""
@@ -48,7 +49,7 @@ def prompt_of(message: ChatMessage) -> str:
     return "" if words.startswith(_INTERRUPTED) else words
 
 
-def is_outside_of_tasks(message: ChatMessage) -> bool:
+def is_outside_of_tasks(message: ChatMessage | Message) -> bool:
     """Return whether a message is the harness's, a subagent's, or a compaction's."""
     fields = recorded_fields(message.metadata)
     return any(fields.get(mark) for mark in OUTSIDE_MARKS)

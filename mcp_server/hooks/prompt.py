@@ -1,4 +1,4 @@
-"""What is surely about a prompt. For most prompts this is nothing."""
+"""What is surely about a prompt: decisions, rules and lessons. For most prompts nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from common.caller import Caller
 from context import followed_lessons, memory_lines, task_records
 from context.headings import HEADINGS, ONLY_RULES
 from inference import tokens
-from mcp_server.hooks import branch_files, given_line, lesson_lines, rule_lines
+from mcp_server.hooks import (
+    branch_files,
+    decision_lines,
+    given_line,
+    lesson_lines,
+    rule_lines,
+)
 from mcp_server.hooks.branch_files import BranchFiles
 from mcp_server.hooks.given_line import GivenLine, Section
 from mcp_server.hooks.hook_event import HookEvent
@@ -21,7 +27,7 @@ from memories.read.search import MemoryHit, MemorySearch
 from playbook.reading import entry_list, relevance
 from projects.models import Project
 
-MAX_TOKENS = 400
+MAX_TOKENS = 500
 OPENING = f"Known of this; {ONLY_RULES}"
 OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Of its subject; a shorter prompt, such as "yes, go on", has none of its own.
@@ -42,6 +48,9 @@ def find(project: Project, event: HookEvent, caller: Caller) -> list[Section]:
     prompt = event.prompt[:MAX_PROMPT]
     if len(key_words(prompt)) < MIN_WORDS:
         return []
+    decisions = decision_lines.find(
+        project, prompt, event, caller, max_tokens=MAX_TOKENS
+    )
     files = branch_files.read(project, event, caller)
     rules = _find_rules(project, prompt, caller, files)
     sections = rule_lines.sections(rules, HEADINGS["relevant"], MAX_TOKENS)
@@ -50,9 +59,10 @@ def find(project: Project, event: HookEvent, caller: Caller) -> list[Section]:
     others = lesson_lines.leave_out_own(memories, event.session)[:MAX_LESSONS]
     lines = memory_lines.build(others, [line.text for line in given])
     lessons = lesson_lines.write(lines, files)
-    if not (rules or lessons):
+    if not (decisions or rules or lessons):
         return []
     return [
+        *decisions,
         *sections,
         Section(HEADINGS["memory"], lessons, MAX_TOKENS),
     ]

@@ -24,6 +24,7 @@ LOST = (
     Push.PushKind.CARD,
     Push.PushKind.RULE,
     Push.PushKind.MEMORY,
+    Push.PushKind.DECISION,
 )
 
 

@@ -26,6 +26,10 @@ COMMAND_INJECTIONS = {
 }
 
 
+# A text that only names a place gives no order.
+NAMES_A_PLACE = frozenset({"foreign_url", "home_path"})
+
+
 @dataclass(frozen=True)
 class UnsafePhrase:
     """A phrase from `start` to `end` of a text, the gate that it fails, and why."""
@@ -92,6 +96,13 @@ def find_commands(text: str) -> list[str]:
     """Return what a text asks of its reader that an ordinary log does not ask."""
     found = (each.name for each in find_injections(text))
     return [name for name in found if name in COMMAND_INJECTIONS]
+
+
+def is_unsafe(text: str) -> bool:
+    """Whether a text gives orders to an agent, or tells to do what harms."""
+    return bool(find_commands(text)) or any(
+        each.kind not in NAMES_A_PLACE for each in find_dangers(text)
+    )
 
 
 def _instructions(text: str) -> list[UnsafePhrase]:

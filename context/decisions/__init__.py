@@ -1,0 +1,1 @@
+"""What was decided about a task in an earlier conversation or commit."""

@@ -1,0 +1,155 @@
+"""Choose the decisions about a prompt: a conversation, what amended it, and a commit."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from common.caller import Caller
+from context.decisions import passages, quotes
+from context.decisions.passages import Passage, Passages
+from context.decisions.quotes import Quote
+from conversations.messages.commits import find_commits
+from conversations.queries import MessageQuerySet
+from projects.models import Project
+from search import search as row_search
+
+# A passage answers a prompt from both values on. Evidence alone passes on "fix the tests".
+# Measured by `bin/bench decisions`, with the same reports while their answer is absent.
+EVIDENCE = 0.51
+RARE = 2.5
+# A later decision has so many rare words of the prompt itself.
+RARE_OF_PROMPT = 1.0
+MAX_HOPS = 3
+MAX_PROMPT = 4_000  # characters that are read
+MAX_BYTES = (
+    1_750  # of all quotes; with the lines beside them they have under 500 tokens
+)
+# Shares of MAX_BYTES: the decision that holds, one that it amends, a commit beside them.
+LATEST, AMENDED, COMMIT = 1.0, 0.5, 0.5
+MAX_BEST = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A conversation or a commit whose passage answers a prompt.
+
+    `share` is its share of the bytes. `is_latest` says that it amends an older one, which is
+    given too.
+    """
+
+    passage: Passage
+    share: float = LATEST
+    is_commit: bool = False
+    is_latest: bool = False
+
+    @property
+    def id(self) -> uuid.UUID:
+        """The conversation, or the message of the commit."""
+        return self.passage.id if self.is_commit else self.passage.session_id
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An answer in the words of those who decided."""
+
+    answer: Answer
+    quote: Quote
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What is given, oldest first, and the best passages, whether or not they answer."""
+
+    given: Sequence[Decision] = ()
+    best: Sequence[Passage] = ()
+
+
+def find(
+    project: Project,
+    prompt: str,
+    caller: Caller,
+    *,
+    session: str = "",
+    least: float = EVIDENCE,
+    said: Collection[uuid.UUID] = (),
+) -> Decisions:
+    """Return the decisions about a prompt, but for those of the session itself.
+
+    One that was `said` is not given again. `least` is the evidence that a passage needs.
+    """
+    text = prompt[:MAX_PROMPT]
+    vector = row_search.begin_vector(text, "hybrid")
+    talk = passages.conversations_of(project, caller, besides=session)
+    spoken = passages.find(project, text, caller, talk, vector)
+    commits = find_commits(project, caller)
+    written = passages.find(
+        project, text, caller, commits, vector, are_neighbours=False
+    )
+    answers: list[Answer] = []
+    if first := _choose(spoken, least):
+        answers = [Answer(first)]
+        if later := _find_latest(project, caller, talk, first, spoken, least):
+            answers = [Answer(first, AMENDED), Answer(later, is_latest=True)]
+    if commit := _choose(written, least):
+        answers.append(Answer(commit, COMMIT, is_commit=True))
+    answers = [each for each in answers if each.id not in said]
+    given = filter(None, (_quote(each, answers, text) for each in answers))
+    return Decisions(
+        sorted(given, key=lambda each: each.quote.moment),
+        [*spoken.found[:MAX_BEST], *written.found[:MAX_BEST]],
+    )
+
+
+def _quote(answer: Answer, answers: Sequence[Answer], prompt: str) -> Decision | None:
+    part = answer.share / sum(each.share for each in answers)
+    write = quotes.of_commit if answer.is_commit else quotes.of_conversation
+    quote = write(answer.passage, prompt, int(MAX_BYTES * part))
+    return Decision(answer, quote) if quote else None
+
+
+def _answers(passage: Passage, least: float) -> bool:
+    return passage.evidence >= least and passage.rare >= RARE
+
+
+def _choose(passages: Passages, least: float) -> Passage | None:
+    """Return the best passage, if it or another one of its conversation answers the text."""
+    if not passages.found:
+        return None
+    best = passages.found[0]
+    own = [each for each in passages.found if each.session_id == best.session_id]
+    return best if any(_answers(each, least) for each in own) else None
+
+
+def _find_latest(
+    project: Project,
+    caller: Caller,
+    talk: MessageQuerySet,
+    first: Passage,
+    asked: Passages,
+    least: float,
+) -> Passage | None:
+    """Return a passage of the newest conversation that speaks of the same decision.
+
+    Each hop searches for the closing words of the one before. A conversation that has fewer
+    than RARE_OF_PROMPT rare words of the prompt is about something else.
+    """
+    latest = None
+    at = first
+    seen = {first.session_id}
+    for _ in range(MAX_HOPS):
+        words, moment = quotes.read_closing(at)
+        later = talk.filter(created_at__gt=moment).exclude(session__in=seen)
+        found = passages.find(project, words, caller, later)
+        best = _choose(found, least)
+        if best is None:
+            break
+        own = [each.id for each in found.found if each.session_id == best.session_id]
+        matched = passages.match_terms(own, asked.terms).values()
+        rare = max(passages.count_rare(each, asked.terms) for each in matched)
+        if rare < RARE_OF_PROMPT:
+            break
+        latest = at = best
+        seen.add(best.session_id)
+    return latest
