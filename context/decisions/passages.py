@@ -6,7 +6,6 @@ tool printed, and what an agent said on its way, decides nothing.
 
 from __future__ import annotations
 
-import math
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -200,7 +199,5 @@ def _measure(
 def count_rare(found: set[str], terms: Sequence[Term]) -> float:
     """Count the words that a passage has, each by how rare it is: 1 if it stands nowhere else."""
     return sum(
-        term.idf / math.log(1 + term.documents)
-        for term in terms
-        if term.lexeme in found
+        term.idf / bm25.idf(1, term.documents) for term in terms if term.lexeme in found
     )

@@ -15,9 +15,6 @@ from mcp_server.models import Push
 from projects.models import Project
 
 HEADING = "Decided earlier about this, as it was said:"
-# A session that was given decisions needs more evidence for others: mostly it goes on with
-# the same subject.
-AGAIN = 0.6
 
 
 def find(
@@ -26,14 +23,7 @@ def find(
     """Return the decisions about a prompt that the session does not have yet."""
     given = pushes.find_given(project, event, caller)
     said = {uuid.UUID(each) for kind, each in given if kind == Push.PushKind.DECISION}
-    found = decide.find(
-        project,
-        prompt,
-        caller,
-        session=event.session,
-        least=AGAIN if said else decide.EVIDENCE,
-        said=said,
-    )
+    found = decide.find(project, prompt, caller, session=event.session, said=said)
     lines = [_write(each) for each in found.given]
     return [Section(HEADING, lines, max_tokens)] if lines else []
 
