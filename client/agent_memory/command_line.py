@@ -25,6 +25,7 @@ from agent_memory import (
     project_commands,
     settings_edit,
 )
+from agent_memory import commits as repository_commits
 from agent_memory import connect as connecting
 from agent_memory.connect import DEFAULT_SERVER, ConnectionWish
 from agent_memory.connections import Connection, NotPossible
@@ -457,6 +458,9 @@ def run_backfill(
     ] = None,
     folder: Folder = Path(),
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    commits: Annotated[
+        bool, typer.Option("--commits", help="The repository's commits instead.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Send this project's sessions that are on this disk; run it again to resume."""
@@ -474,6 +478,9 @@ def run_backfill(
             raise Unreachable(
                 f"{entry.server} does not answer.", hint="`bin/up` starts the service."
             )
+        if commits:
+            _send_commits(entry, folder, as_json=as_json)
+            return
         chosen = connecting.choose_harnesses(harness or list(BY_NAME), this_machine())
         found = list(backfill.find_sessions(entry, this_machine(), chosen))
         if not as_json:
@@ -493,6 +500,14 @@ def run_backfill(
             say(f"{path}: {reason}", is_error=True)
     if result["failed"]:
         raise typer.Exit(output.FAILED)
+
+
+def _send_commits(entry: Connection, folder: Path, *, as_json: bool) -> None:
+    stored = repository_commits.send_new(entry, folder.resolve(), is_whole=True)
+    if as_json:
+        output.print_json({"commits": stored})
+    else:
+        say(f"{stored} new commits: subject, body, date and names of files.")
 
 
 def _say_found(found: list[backfill.DiskSession], entry: Connection) -> None:

@@ -42,6 +42,8 @@ EVENTS = frozenset(
 )
 # `am doctor` runs this one: it goes the whole way, and counts as no event of a session.
 CHECK = "check"
+# What a session's start leaves to another process: no event of a harness either.
+COMMITS = "commits"
 RECALLS = frozenset(["session-start", "prompt", "tool-failed", CHECK])
 # The agent reads no answer to these, and a harness gives them as little as 1.5 s together.
 BACKGROUND = frozenset(["pre-compact", "stop", "session-end"])
@@ -180,7 +182,7 @@ def _report(harness: str, name: str, error: Exception) -> str:
 
 def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> str:
     """Return what the harness reads on stdout."""
-    if name not in EVENTS | {CHECK}:
+    if name not in EVENTS | {CHECK, COMMITS}:
         raise ValueError(
             f"there is no event {name!r}; known are {', '.join(sorted(EVENTS))}"
         )
@@ -198,7 +200,12 @@ def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> st
         detach(event, text)
         return NOTHING
     if not is_detached:
+        if name == "session-start" and not connection.is_read_only:
+            detach(event._replace(name=COMMITS), text)
         return answer_event(connection, event, limit=limit_of(name))
+    if name == COMMITS:
+        send_commits(connection, event)
+        return NOTHING
     try:
         send_transcript(connection, event)
     finally:  # the end of a session is told also if its transcript is refused
@@ -355,6 +362,12 @@ def send_transcript(connection: Connection, event: Event) -> None:
         file = transcript.TranscriptFile(path, event.session, event.harness)
         is_final = event.name in FINAL_EVENTS
         transcript.send_new_part(connection, file, is_final=is_final)
+
+
+def send_commits(connection: Connection, event: Event) -> None:
+    from agent_memory import commits
+
+    commits.send_new(connection, event.folder)
 
 
 def detach(event: Event, text: bytes) -> None:

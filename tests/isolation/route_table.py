@@ -471,6 +471,20 @@ TABLE = [
     # Sessions
     Route("GET", f"{V1}/sessions", query=about(include_archived=True)),
     Route("POST", f"{V1}/sessions", body=about(key="fresh"), lowest=WRITER),
+    Route(
+        "POST",
+        f"{V1}/commits",
+        body=about(
+            commits=[
+                {
+                    "id": "ab" * 20,
+                    "subject": "Cap the backoff",
+                    "date": "2026-11-01T10:00:00Z",
+                }
+            ]
+        ),
+        lowest=WRITER,
+    ),
     Route("POST", f"{V1}/sessions/search", body=about(query="harbour script")),
     Route("GET", SESSION, ("session",), query=about(), is_private=True),
     Route(
