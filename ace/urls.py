@@ -6,7 +6,6 @@ from ace import reflection_views, views
 
 urlpatterns = [
     path("complete-task", views.CompleteTaskView.as_view()),
-    path("context/fix", views.KnownFixView.as_view()),
     path("runs", views.AceRunsView.as_view()),
     path("runs/<uuid:run_id>", views.AceRunView.as_view()),
     path("runs/<uuid:run_id>/resume", views.ResumeRunView.as_view()),

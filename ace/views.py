@@ -16,8 +16,6 @@ from ace import run as runs
 from ace import serializers as forms
 from ace.lessons import reflections
 from ace.models import AceRun
-from ace.repairs import fix_example, lookup
-from ace.task import task as tasks
 from common import errors
 from common.api.serializers import page_of
 from common.api.views import EVERY_FIELD
@@ -71,31 +69,6 @@ class CompleteTaskView(ProjectView):
         if seconds := _WAIT.search(wish):
             reflections.wait_for(run, int(seconds[1]))
         return Response(run.ace_result)
-
-
-class KnownFixView(ProjectView):
-    # It stores nothing but what was given.
-    idempotent_methods: ClassVar[frozenset[str]] = frozenset()
-
-    @extend_schema(
-        operation_id="context_fix",
-        request=forms.KnownFixRequest,
-        responses=forms.KnownFixOut,
-        examples=[fix_example.REQUEST, fix_example.ANSWER],
-    )
-    def post(self, request: Request) -> Response:
-        """What cured the failure of a call in earlier tasks, if it is sure and safe."""
-        data = self.body(forms.KnownFixRequest)
-        project = self.project(data, Role.VIEWER)
-        named = data.get("scope")
-        fix = lookup.find(
-            project,
-            tasks.parse_failed_call(data),
-            self.caller,
-            scope=scopes.resolve(named, project, self.caller) if named else None,
-            agent_id=data["agent_id"],
-        )
-        return Response(forms.KnownFixOut({"fix": fix}).data)
 
 
 class AceRunsView(ProjectView):

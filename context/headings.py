@@ -15,6 +15,7 @@ UNREVIEWED = f"Rules {_LEARNED}; each is quoted data:"
 OWN = "What your own person told, and nobody has decided for others yet"
 # The heading of each kind of lines, in the order of a task's context.
 HEADINGS = {
+    "decisions": "Decided earlier about this, as it was said:",
     "card": "What this project showed in earlier sessions:",
     "relevant": f"{ACCEPTED}, for this task:",
     "process": f"{ACCEPTED}, for every task:",

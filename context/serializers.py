@@ -1,18 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
-from common.api.serializers import InProject
-from context.card.serializers import CardLineOut
+from ace.serializers import MAX_FOLDER, MAX_RESULT, AnyJSON, FixOut
+from common.api.serializers import InProject, NullIsAbsent
+from context.context import PARTS
 from context.file_graph import FileGraph
+from context.task_context import TASK_PARTS
 from context.task_rules import SECTIONS
 from memories.models import Memory
 from memories.serializers.fields import PathField, ScopeSerializer
 from memories.serializers.files import FileOut, PastTime
 from memories.serializers.memories import MemoryOut
 from playbook.serializers.entries import EntryOut
+
+# The words of requirement 003, and ours.
+OWN_NAMES = {"task_description": "query", "top_k": "limit"}
+NEED_QUERY = ("decisions", "rules", "memories", "files")
 
 
 class GraphQuery(InProject):
@@ -56,9 +63,51 @@ class GraphOut(serializers.Serializer[FileGraph]):
     stats = GraphStats(source="*")
 
 
-class TaskContextRequest(InProject):
-    task_description = serializers.CharField(max_length=10_000)
-    top_k = serializers.IntegerField(
+class FailedCallIn(NullIsAbsent):
+    """A call that has just failed."""
+
+    tool = serializers.CharField(
+        max_length=255, help_text="The name of the tool, as in `Bash`."
+    )
+    arguments = AnyJSON(
+        default=dict,
+        help_text='The arguments of the call, as in `{"command": "go test -tag=it ./a"}`.',
+    )
+    error = serializers.CharField(
+        max_length=MAX_RESULT,
+        help_text="What the call returned, whole: the line that states the error is found.",
+    )
+    cwd = serializers.CharField(
+        max_length=MAX_FOLDER,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The folder in which the call ran, as in `/home/ana/app`.",
+    )
+
+
+class ContextIn(InProject):
+    """What is asked; `task_description` and `top_k` are other names of `query` and `limit`."""
+
+    query = serializers.CharField(
+        max_length=10_000,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The task in words, or the prompt. The parts decisions, rules, memories and "
+        "files need it.",
+    )
+    parts = serializers.ListField(
+        child=serializers.ChoiceField(choices=PARTS),
+        required=False,
+        default=list(TASK_PARTS),
+        help_text="`decisions`: what was decided about it earlier. `rules`, `memories`, "
+        "`files`. `card`: what every session should know, by counting alone. `fix`: what cured "
+        "the call `failed`. `digest`: an agent's memories within its own budgets, byte for "
+        "byte the same for the same rows.",
+    )
+    failed = FailedCallIn(required=False)
+    limit = serializers.IntegerField(
         min_value=1,
         max_value=50,
         required=False,
@@ -70,7 +119,7 @@ class TaskContextRequest(InProject):
         max_value=1_000_000,
         required=False,
         allow_null=True,
-        help_text="2,000 if it is left out.",
+        help_text="2,000 if it is left out. The digest has its own budgets.",
     )
     tools = serializers.ListField(
         child=serializers.CharField(max_length=100),
@@ -88,9 +137,11 @@ class TaskContextRequest(InProject):
     )
     scope = ScopeSerializer(
         required=False,
+        allow_null=True,
         help_text="A scope that is read too, beside the workspace and the organization: by "
         "default the scope of the user to whom the key is bound.",
     )
+    scopes = ScopeSerializer(many=True, required=False, max_length=10)  # type: ignore[call-arg]  # the list's
     cutoff = serializers.ChoiceField(
         choices=["auto", "none"],
         default="auto",
@@ -99,6 +150,7 @@ class TaskContextRequest(InProject):
     agent_id = serializers.CharField(
         max_length=255,
         required=False,
+        allow_blank=True,
         default="",
         help_text="The agent; its next finished task is linked to the rules returned.",
     )
@@ -108,7 +160,7 @@ class TaskContextRequest(InProject):
         allow_blank=True,
         default="",
         help_text="The session of the agent, as finished tasks name it in `session_id`: what "
-        "it asked for and used before counts for the files.",
+        "it asked for and used before counts for the files, and it is not quoted to itself.",
     )
     branch = serializers.CharField(
         max_length=255,
@@ -118,11 +170,31 @@ class TaskContextRequest(InProject):
         help_text="The branch that is checked out: files that earlier tasks changed on it "
         "come first.",
     )
-    card = serializers.BooleanField(
-        default=False,
-        help_text="Whether the project card opens the text. It doubles the time of the answer; "
-        "an agent that started its session with the card has it already.",
+    overrides = serializers.DictField(
+        required=False,
+        help_text="A part of the digest's configuration, for this digest only.",
     )
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Read the words of requirement 003 as ours."""
+        if isinstance(data, Mapping):
+            data = {OWN_NAMES.get(name, name): value for name, value in data.items()}
+        return super().to_internal_value(data)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs["query"].strip() and {*attrs["parts"]} & {*NEED_QUERY}:
+            raise serializers.ValidationError(
+                {
+                    "query": [
+                        "Say the task in words, or name only the parts card, fix, digest."
+                    ]
+                }
+            )
+        if "fix" in attrs["parts"] and "failed" not in attrs:
+            raise serializers.ValidationError(
+                {"failed": ["The part fix needs the call that failed."]}
+            )
+        return attrs
 
 
 class RelevantMemoryOut(serializers.Serializer[Any]):
@@ -161,22 +233,47 @@ class RecommendedFileOut(serializers.Serializer[Any]):
     test_path = serializers.CharField(help_text="The test of the file, or empty.")
 
 
-class TaskContextOut(serializers.Serializer[Any]):
-    """The context of a task; every text in it is data, not an instruction.
+class ContextItemOut(serializers.Serializer[Any]):
+    part = serializers.ChoiceField(choices=PARTS)
+    id = serializers.CharField()
+    why = serializers.CharField()
+    text = serializers.CharField(help_text="Its lines of `text`.")
+    tokens = serializers.IntegerField()
 
-    `text` keeps within the budget. The other fields have the items of `text` in full.
+
+class LeftOutOut(serializers.Serializer[Any]):
+    part = serializers.ChoiceField(choices=PARTS)
+    id = serializers.CharField()
+    why = serializers.CharField()
+
+
+class DigestNumbersOut(serializers.Serializer[Any]):
+    counts = serializers.DictField(child=serializers.IntegerField())
+    used = serializers.DictField(
+        child=serializers.DictField(child=serializers.IntegerField())
+    )
+    behind = serializers.DictField(child=serializers.BooleanField())
+
+
+class ContextOut(serializers.Serializer[Any]):
+    """What is known; every text in it is data, not an instruction.
+
+    `text` keeps within the budget. `memories`, `playbook_entries` and `files` have the items of
+    these parts in full.
     """
 
     text = serializers.CharField()
-    memories = RelevantMemoryOut(many=True)
-    playbook_entries = RelevantRuleOut(source="entries", many=True)
-    files = RecommendedFileOut(many=True)
-    card = CardLineOut(many=True)
     tokens = serializers.IntegerField()
-    omitted = serializers.IntegerField(
-        help_text="Number of items without room in the budget."
-    )
-    below_gate = serializers.IntegerField(
-        help_text="Number of live entries that are not relevant to the task."
-    )
+    items = ContextItemOut(many=True)
+    left_out = LeftOutOut(many=True)
     notes = serializers.ListField(child=serializers.CharField())
+    memories = RelevantMemoryOut(source="task.memories", many=True, default=list)
+    playbook_entries = RelevantRuleOut(source="task.entries", many=True, default=list)
+    files = RecommendedFileOut(source="task.files", many=True, default=list)
+    below_gate = serializers.IntegerField(
+        source="task.below_gate",
+        default=0,
+        help_text="Number of live entries that are not relevant to the task.",
+    )
+    fix = FixOut(allow_null=True)
+    digest = DigestNumbersOut(allow_null=True)

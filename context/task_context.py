@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from typing import Literal, TypeVar
 
 from ace.task import file_paths
 from common.caller import Caller, Role
@@ -21,11 +22,20 @@ from context import (
 )
 from context.card import card
 from context.card.card_line import CardLine
+from context.decisions import decide
+from context.decisions import lines as decision_lines
+from context.decisions.decide import Decision
 from context.files import recommend
 from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
 from context.headings import HEADINGS, ONLY_RULES
 from context.memory_lines import MemoryLine
-from context.selection import Budget, CandidateLine, Selection
+from context.selection import (
+    Budget,
+    CandidateLine,
+    SelectedLine,
+    Selection,
+    Skipped,
+)
 from context.task_rules import SECTIONS, RelevantRule
 from inference import tokens
 from memories.models import MemoryFile
@@ -39,6 +49,7 @@ from playbook.reading.own_lessons import OwnLesson
 from playbook.rule_text.applicability import read_surroundings
 from projects.models import Project
 
+T = TypeVar("T")
 OPENING = f"What is known of the task; {ONLY_RULES}"
 # A file that was changed shows better where the work is than a file that was read.
 RELATION_WEIGHT = {
@@ -77,25 +88,50 @@ class AtHand:
     scopes: tuple[Scope, ...] = ()
 
 
-Item = CardLine | RelevantRule | OwnLesson | RelevantMemory | FileList
+Item = CardLine | Decision | RelevantRule | OwnLesson | RelevantMemory | FileList
+Part = Literal["decisions", "card", "rules", "memories", "files"]
+# An agent that started its session with the card has it already.
+TASK_PARTS: tuple[Part, ...] = ("decisions", "rules", "memories", "files")
+WITH_CARD: tuple[Part, ...] = ("card", *TASK_PARTS)
 
 
 @dataclass(frozen=True)
 class TaskContext:
     """The context of a task: `text` has one line for each item.
 
-    `omitted` is the number of items that the budget had no room for.
+    `skipped` are the items that the budget had no room for.
     """
 
     text: str
     tokens: int
-    memories: list[RelevantMemory] = field(default_factory=list)
-    entries: list[RelevantRule] = field(default_factory=list)
-    files: Sequence[RecommendedFile] = ()
-    card: Sequence[CardLine] = ()
-    omitted: int = 0
+    selected: Sequence[SelectedLine[Item]] = ()
+    skipped: Sequence[Skipped[Item]] = ()
     below_gate: int = 0
     notes: tuple[str, ...] = ()
+
+    @property
+    def memories(self) -> list[RelevantMemory]:
+        return self._of(RelevantMemory)
+
+    @property
+    def entries(self) -> list[RelevantRule]:
+        return self._of(RelevantRule)
+
+    @property
+    def card(self) -> list[CardLine]:
+        return self._of(CardLine)
+
+    @property
+    def decisions(self) -> list[Decision]:
+        return self._of(Decision)
+
+    @property
+    def files(self) -> Sequence[RecommendedFile]:
+        return next((item.files for item in self._of(FileList)), ())
+
+    def _of(self, kind: type[T]) -> list[T]:
+        items = (line.item for line in self.selected)
+        return [item for item in items if isinstance(item, kind)]
 
 
 def for_task(
@@ -110,20 +146,23 @@ def for_task(
     at_hand: AtHand | None = None,
     session: str = "",
     branch: str = "",
-    with_card: bool = False,
+    parts: Collection[Part] = TASK_PARTS,
 ) -> TaskContext:
-    """Return the best memories, entries and files for a task, and a text that lists them.
+    """Return the parts of what is known of a task, and a text that lists them.
 
     A small store is given whole unless `top_k` says how many memories are wanted.
-    Entries come first, because they are shorter and were reviewed; with the project card,
-    its lines open the text. No line is cut, and no line repeats another one. This function
-    records which entries and memories the agent was given, for the agent's next finished task.
+    Decisions come first, then rules, because they are shorter and were reviewed. No line is
+    cut, and no line repeats another one. This function records which entries and memories
+    the agent was given, for the agent's next finished task.
     """
     caller.require(Role.VIEWER, project.pk)
     agent_id = exposures.resolve_agent(caller, agent_id)
     at_hand = at_hand or AtHand()
     budget = token_budget or TOKEN_BUDGET
     limit = top_k or TOP_K
+    decided: Sequence[Decision] = ()
+    if "decisions" in parts:
+        decided = decide.find(project, description, caller, session=session).given
     store = [] if top_k else small_store.read(project, caller, at_hand.scopes)
     request = search.MemorySearch(
         description,
@@ -140,8 +179,9 @@ def for_task(
         tokens=budget // 2,
         around=read_surroundings(description, at_hand.tools, at_hand.files),
     )
-    of_card = card.make(project, caller).lines if with_card else ()
-    rules = _rules_with_room(known.rules, of_card, budget)
+    of_card = card.make(project, caller).lines if "card" in parts else ()
+    wanted = known.rules if "rules" in parts else []
+    rules = _rules_with_room(wanted, of_card, budget)
     given_rules = {rule.entry.pk for rule in rules}
     lines = card.without_rules(of_card, given_rules)
     hits = followed_lessons.choose_of_hits(
@@ -161,35 +201,21 @@ def for_task(
         session=session,
         branch=branch,
     )
-    own = own_lessons.find(project, caller)
     chosen = select_lines(
-        known.rules, memories, files, budget, card_lines=lines, own=own
-    )
-    items = [line.item for line in chosen.lines]
-    entries = [item for item in items if isinstance(item, RelevantRule)]
-    given = [item for item in items if isinstance(item, RelevantMemory)]
-    exposures.record(
-        project,
-        {rule.entry.pk: rule.score for rule in entries},
-        caller,
-        source=Exposure.ExposureSource.CONTEXT,
-        agent_id=agent_id,
-    )
-    memory_exposures.record(
-        project,
-        [memory.hit.memory.pk for memory in given],
-        caller,
-        agent_id=agent_id,
+        wanted,
+        memories if "memories" in parts else (),
+        files if "files" in parts else FileList(()),
+        budget,
+        card_lines=lines,
+        own=own_lessons.find(project, caller) if "rules" in parts else (),
+        decisions=decided,
     )
     text = write(chosen, budget)
-    return TaskContext(
-        text=text,
-        tokens=tokens.estimate(text),
-        memories=given,
-        entries=entries,
-        files=next((item.files for item in items if isinstance(item, FileList)), ()),
-        card=[item for item in items if isinstance(item, CardLine)],
-        omitted=len(chosen.skipped),
+    context = TaskContext(
+        text,
+        tokens.estimate(text),
+        chosen.lines,
+        chosen.skipped,
         below_gate=known.below_gate,
         notes=tuple(
             dict.fromkeys(
@@ -197,6 +223,20 @@ def for_task(
             )
         ),
     )
+    exposures.record(
+        project,
+        {rule.entry.pk: rule.score for rule in context.entries},
+        caller,
+        source=Exposure.ExposureSource.CONTEXT,
+        agent_id=agent_id,
+    )
+    memory_exposures.record(
+        project,
+        [memory.hit.memory.pk for memory in context.memories],
+        caller,
+        agent_id=agent_id,
+    )
+    return context
 
 
 def _left_out_note(records: int) -> Iterator[str]:
@@ -235,9 +275,11 @@ def select_lines(
     *,
     card_lines: Iterable[CardLine] = (),
     own: Iterable[OwnLesson] = (),
+    decisions: Iterable[Decision] = (),
 ) -> Selection[Item]:
     """Select the lines section by section; a line that does not fit is left out whole."""
     by_section: dict[str, list[CandidateLine[Item]]] = {name: [] for name in HEADINGS}
+    by_section["decisions"] += map(_decision_line, decisions)
     by_section["card"] += map(_card_line, card_lines)
     for rule in rules:
         by_section[_kind_of(rule)].append(_rule_line(rule))
@@ -290,6 +332,11 @@ def _kind_of(rule: RelevantRule) -> str:
     if entry_list.is_accepted(rule.entry):
         return rule.section
     return "unreviewed_other" if rule.section == "other" else "unreviewed"
+
+
+def _decision_line(decision: Decision) -> CandidateLine[Item]:
+    text = decision_lines.write(decision)
+    return CandidateLine(decision, "decisions", len(text), lambda: text)
 
 
 def _card_line(line: CardLine) -> CandidateLine[Item]:

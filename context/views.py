@@ -1,21 +1,27 @@
-"""Views of the file graph and of the task context."""
+"""Views of the file graph, and of the one context."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
+from ace.repairs import fix_example
+from ace.task import task as tasks
 from common import replicas
-from common.caller import Role
-from context import file_graph, task_context
+from common.api.serializers import represent
+from common.caller import Caller, Role
+from context import context, file_graph
 from context import serializers as forms
+from context.context import ContextRequest
 from context.task_context import AtHand
 from memories import scopes
 from memories.read.recalls import note_recalled
+from projects.models import Project
 
 
 class FileGraphView(ProjectView):
@@ -35,36 +41,47 @@ class FileGraphView(ProjectView):
         return Response(forms.GraphOut(graph, context=extra).data)
 
 
-class TaskContextView(ProjectView):
+class ContextView(ProjectView):
     idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
 
     @extend_schema(
-        operation_id="context_task",
-        request=forms.TaskContextRequest,
-        responses=forms.TaskContextOut,
+        operation_id="context",
+        request=forms.ContextIn,
+        responses=forms.ContextOut,
+        examples=[fix_example.REQUEST, fix_example.ANSWER],
     )
     def post(self, request: Request) -> Response:
-        """The best memories, playbook entries and files for a task."""
-        data = self.body(forms.TaskContextRequest)
+        """What is known of a task, a prompt or a failed call, part by part."""
+        data = self.body(forms.ContextIn)
         project = self.project(data, Role.VIEWER)
-        context = replicas.read_from_replica(
-            lambda: task_context.for_task(
-                project,
-                data["task_description"],
-                self.caller,
-                top_k=data.get("top_k"),
-                token_budget=data.get("token_budget"),
-                agent_id=data["agent_id"],
-                cutoff=data["cutoff"],
-                at_hand=AtHand(
-                    tools=tuple(data["tools"]),
-                    files=tuple(data["files"]),
-                    scopes=scopes.read_too(data.get("scope"), project, self.caller),
-                ),
-                session=data["session"],
-                branch=data["branch"],
-                with_card=data["card"],
-            )
+        asked = _read_request(data, project, self.caller)
+        found = replicas.read_from_replica(
+            lambda: context.find(project, asked, self.caller)
         )
-        note_recalled(item.hit.memory for item in context.memories)
-        return Response(forms.TaskContextOut(context).data)
+        note_recalled(found.memories)
+        return Response(represent(forms.ContextOut, found))
+
+
+def _read_request(
+    data: Mapping[str, Any], project: Project, caller: Caller
+) -> ContextRequest:
+    named = [*filter(None, [data.get("scope")]), *data.get("scopes", ())]
+    failed = data.get("failed")
+    return ContextRequest(
+        query=data["query"],
+        parts=data["parts"],
+        limit=data.get("limit"),
+        token_budget=data.get("token_budget"),
+        agent_id=data["agent_id"],
+        session=data["session"],
+        branch=data["branch"],
+        cutoff=data["cutoff"],
+        at_hand=AtHand(
+            tools=tuple(data["tools"]),
+            files=tuple(data["files"]),
+            scopes=scopes.read_too(data.get("scope"), project, caller),
+        ),
+        scopes=[scopes.resolve(one, project, caller) for one in named],
+        overrides=data.get("overrides"),
+        failed_call=tasks.parse_failed_call(failed) if failed else None,
+    )

@@ -1,4 +1,4 @@
-"""Examples of the route `context/fix` for the documentation of the API."""
+"""Examples of the route `context` with the part `fix` for the documentation of the API."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ REQUEST = OpenApiExample(
     "A flag that the program does not know",
     value={
         "project": "billing",
-        "tool": "Bash",
-        "arguments": {"command": "go test -tag=it ./ledger"},
-        "error": "flag provided but not defined: -tag\nusage: go test [build flags]",
-        "cwd": "/home/ana/billing",
+        "parts": ["fix"],
+        "failed": {
+            "tool": "Bash",
+            "arguments": {"command": "go test -tag=it ./ledger"},
+            "error": "flag provided but not defined: -tag\nusage: go test [build flags]",
+            "cwd": "/home/ana/billing",
+        },
         "agent_id": "coder",
     },
     request_only=True,

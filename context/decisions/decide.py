@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from common.caller import Caller
+from common.text import literals
 from context.decisions import passages, quotes
 from context.decisions.passages import Passage, Passages
 from context.decisions.quotes import Quote
@@ -22,8 +23,10 @@ from search.bm25 import Term
 # store of ROWS messages. Among ten times as many, one comes near by chance more often.
 EVIDENCE = 0.51
 RARE = 2.6
-ROWS, MORE_EVIDENCE = 1_500, 0.057
-LEAST, MOST = 0.4, 0.62
+ROWS, MORE_EVIDENCE = 1_500, 0.1
+LEAST, MOST = 0.4, 0.65
+# A prompt of fewer words beside its names, such as "review PR 104", has no subject of its own.
+MIN_WORDS = 6
 # A later decision has so many rare words of the prompt itself.
 RARE_OF_PROMPT = 1.0
 MAX_HOPS = 3
@@ -85,6 +88,7 @@ def find(
     session goes on with the same subject.
     """
     text = prompt[:MAX_PROMPT]
+    names_only = len(_own_words(text)) < MIN_WORDS
     vector = row_search.begin_vector(text, "hybrid")
     talk = passages.conversations_of(project, caller, besides=session)
     spoken = passages.find(project, text, caller, talk, vector)
@@ -93,6 +97,8 @@ def find(
         project, text, caller, commits, vector, are_neighbours=False
     )
     answers: list[Answer] = []
+    if names_only:
+        spoken, written = spoken.with_name(), written.with_name()
     if first := _choose(spoken, is_again=bool(said)):
         answers = [Answer(first)]
         if later := _find_latest(project, caller, talk, first, spoken):
@@ -105,6 +111,13 @@ def find(
         sorted(given, key=lambda each: each.quote.moment),
         [*spoken.found[:MAX_BEST], *written.found[:MAX_BEST]],
     )
+
+
+def _own_words(text: str) -> set[str]:
+    """Return the words of a prompt that are no names, and not in every prompt."""
+    for name in literals.find_identifiers(text):
+        text = text.replace(name, " ")
+    return quotes.words_of(text)
 
 
 def _quote(answer: Answer, answers: Sequence[Answer], prompt: str) -> Decision | None:

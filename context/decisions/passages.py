@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import connections
@@ -63,6 +63,10 @@ class Passages:
 
     found: Sequence[Passage] = ()
     terms: Sequence[Term] = ()
+
+    def with_name(self) -> Passages:
+        """Return the passages that have a rare name of the text."""
+        return replace(self, found=[each for each in self.found if each.has_name])
 
 
 def conversations_of(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
 
 from common.text import literals, tokenise
 from common.text.quote import safe_line
@@ -18,7 +19,8 @@ MAX_CLOSING, MAX_SAID = 640, 260
 # one that was found are read.
 LONG, NEAR = 24, 5
 READ = 150  # spoken messages on each side that are read
-MIN_NEW = 3  # words that the prompt does not have
+# Words that the prompt does not have: of a passage, and of all that is quoted.
+MIN_NEW, MIN_NEW_OF_ALL = 3, 10
 MIN_WORD = 4  # letters of a word that says something
 # A name, a number or a quoted string of a sentence weighs as much as so many other words.
 LITERAL = 3
@@ -55,11 +57,18 @@ class _Said:
         return "person" if self.is_person else "agent"
 
 
+class _Talk(NamedTuple):
+    """What was said near a passage, in order; `is_part` says that the session is longer."""
+
+    said: list[_Said]
+    is_part: bool
+
+
 def of_commit(passage: Passage, prompt: str, max_bytes: int) -> Quote | None:
     message = Message.objects.light().filter(pk=passage.id).first()
     if message is None:
         return None
-    text = _shorten(read_words(message), max_bytes, _words(prompt))
+    text = _shorten(read_words(message), max_bytes, words_of(prompt))
     return Quote(message.created_at, (f"> {text}",))
 
 
@@ -68,15 +77,18 @@ def of_conversation(passage: Passage, prompt: str, max_bytes: int) -> Quote | No
 
     Return None if they say nothing that the prompt does not say.
     """
-    said = _read(passage)
-    known = _words(prompt)
-    chosen: dict[int, str] = {}
-    room = max_bytes
-    closing = _find_closing(said)
+    talk = _read(passage)
+    said = talk.said
+    known = words_of(prompt)
+    closing = _find_closing(talk, passage)
     persons = [each for each in reversed(said) if each.is_person]
-    for each in [*([closing] if closing else []), *persons]:
+    chosen: dict[int, str] = {}
+    new: set[str] = set()
+    room = max_bytes
+    for each in [*closing, *persons]:
         text = _leave_out_questions(each.text) if each.is_person else each.text
-        if len(_words(text) - known) < MIN_NEW:
+        own = words_of(text) - known
+        if len(own) < MIN_NEW:
             continue
         limit = MAX_SAID if each.is_person else min(MAX_CLOSING, max_bytes * 2 // 3)
         line = f"> {each.speaker}: {_shorten(text, limit, known)}"
@@ -84,22 +96,32 @@ def of_conversation(passage: Passage, prompt: str, max_bytes: int) -> Quote | No
         if size <= room:
             chosen[each.seq] = line
             room -= size
-    if not chosen:
+            new |= own
+    if len(new) < MIN_NEW_OF_ALL:
         return None
     return Quote(said[-1].moment, tuple(chosen[seq] for seq in sorted(chosen)))
 
 
 def read_closing(passage: Passage) -> tuple[str, datetime]:
     """Return the closing words near a passage, and the moment of the last word there."""
-    said = _read(passage)
-    closing = _find_closing(said) or (said[-1] if said else None)
-    return (closing.text, said[-1].moment) if closing else ("", passage.moment)
+    talk = _read(passage)
+    if not talk.said:
+        return "", passage.moment
+    last = [talk.said[-1], *_find_closing(talk, passage)][-1]
+    return last.text, talk.said[-1].moment
 
 
-def _find_closing(said: Sequence[_Said]) -> _Said | None:
-    """Return the last closing words of an agent that neither ask nor announce."""
-    closing = (each for each in reversed(said) if not each.is_person)
-    return next((each for each in closing if not _is_open(each.text)), None)
+def _find_closing(talk: _Talk, passage: Passage) -> list[_Said]:
+    """Return the last closing words of an agent that neither ask nor announce.
+
+    In a session of several subjects these are the answer to the passage, and then the last.
+    """
+    agents = (each for each in talk.said if not each.is_person)
+    closing = [each for each in agents if not _is_open(each.text)]
+    if not (talk.is_part and closing):
+        return closing[-1:]
+    answers = (each for each in closing if each.seq >= passage.seq)
+    return list(dict.fromkeys([*islice(answers, 1), closing[-1]]))
 
 
 def _is_open(text: str) -> bool:
@@ -111,7 +133,7 @@ def _leave_out_questions(text: str) -> str:
     return "\n".join(each for each in sentences if not _is_open(each))
 
 
-def _read(passage: Passage) -> list[_Said]:
+def _read(passage: Passage) -> _Talk:
     """Return persons' words and the closing words of exchanges near a passage, in order."""
     said = [
         _Said(message.seq, is_person, message.created_at, words)
@@ -123,9 +145,9 @@ def _read(passage: Passage) -> list[_Said]:
         if each.is_person or following is None or following.is_person
     ]
     if len(closing) <= LONG:
-        return closing
+        return _Talk(closing, is_part=False)
     at = next((n for n, each in enumerate(closing) if each.seq >= passage.seq), 0)
-    return closing[max(0, at - NEAR) : at + NEAR + 1]
+    return _Talk(closing[max(0, at - NEAR) : at + NEAR + 1], is_part=True)
 
 
 def _shorten(text: str, max_bytes: int, known: set[str]) -> str:
@@ -150,10 +172,11 @@ def _shorten(text: str, max_bytes: int, known: set[str]) -> str:
 
 def _weigh(sentence: str, known: set[str]) -> int:
     """Count what a sentence says that the prompt does not say: words, names, numbers."""
-    new = _words(sentence) - known
+    new = words_of(sentence) - known
     return len(new) + LITERAL * len(literals.find_literals(sentence))
 
 
-def _words(text: str) -> set[str]:
+def words_of(text: str) -> set[str]:
+    """Return the words of a text that say something: long ones, numbers and names."""
     words = map(tokenise.fold, tokenise.words(text))
     return {word for word in words if len(word) >= MIN_WORD or not word.isalpha()}

@@ -1,50 +1,19 @@
-"""Views of the digest and of its configuration."""
+"""The view of a digest's configuration."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access.project_view import ProjectView
-from common import replicas
-from common.api.serializers import represent
 from common.caller import Role
-from context.digest import assemble, digest_configs
+from context.digest import digest_configs
 from context.digest import serializers as forms
 from context.models import DigestConfig
-from memories import scopes
 from projects.models import Project
-
-
-class DigestView(ProjectView):
-    idempotent_methods: ClassVar[frozenset[str]] = frozenset()  # it only reads
-
-    @extend_schema(
-        operation_id="context_digest",
-        request=forms.DigestRequest,
-        responses=forms.DigestOut,
-    )
-    def post(self, request: Request) -> Response:
-        """The digest of an agent before a turn, within its budgets."""
-        data = self.body(forms.DigestRequest)
-        project = self.project(data, Role.VIEWER)
-        named = [*filter(None, [data.get("scope")]), *data.get("scopes", ())]
-        digest = replicas.read_from_replica(
-            lambda: assemble.for_agent(
-                project,
-                self.caller,
-                agent_id=data["agent_id"] or self.caller.agent_id,
-                query=data["query"],
-                scopes=[scopes.resolve(one, project, self.caller) for one in named],
-                overrides=data.get("overrides"),
-            )
-        )
-        answer = digest if data["explain"] else replace(digest, omitted=[])
-        return Response(represent(forms.DigestOut, answer))
 
 
 class DigestConfigView(ProjectView):

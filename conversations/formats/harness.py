@@ -86,7 +86,7 @@ def split_harness(text: str) -> tuple[str, str]:
         words.append(kept)
         added.append(content)
     content = "\n".join(filter(None, map(str.strip, added)))
-    is_plain = not start and len(words) == 1
+    is_plain = not content and len(words) == 1
     return (text if is_plain else "".join(words).strip()), content
 
 

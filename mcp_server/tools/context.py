@@ -58,7 +58,7 @@ def run(call: McpCall) -> McpAnswer:
                 files=tuple(data.get("files", ())),
                 scopes=scopes.read_too(None, project, caller),
             ),
-            with_card=True,
+            parts=task_context.WITH_CARD,
         )
     )
     memories = [item.hit.memory for item in found.memories]
@@ -70,7 +70,7 @@ def run(call: McpCall) -> McpAnswer:
         "text": text,
         "rules": rules,
         "memory_ids": [str(memory.pk) for memory in memories],
-        "omitted": found.omitted,
+        "omitted": len(found.skipped),
         "notes": found.notes,
     }
     return McpAnswer(answer, text)
