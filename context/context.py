@@ -166,7 +166,9 @@ def _describe(item: Item, text: str = "") -> ContextItem:
     """Return what an item of a task is."""
     match item:
         case CardLine():
-            return ContextItem("card", item.subject, item.section, text)
+            return ContextItem(
+                "card", item.subject, f"{item.section}, {item.sessions} sessions", text
+            )
         case Decision():
             passage = item.answer.passage
             why = f"evidence {passage.evidence:.2f}, {passage.rare:.1f} rare words"

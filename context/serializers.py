@@ -12,6 +12,7 @@ from context.file_graph import FileGraph
 from context.task_context import TASK_PARTS
 from context.task_rules import SECTIONS
 from memories.models import Memory
+from memories.read.search import MAX_QUERY
 from memories.serializers.fields import PathField, ScopeSerializer
 from memories.serializers.files import FileOut, PastTime
 from memories.serializers.memories import MemoryOut
@@ -89,8 +90,8 @@ class FailedCallIn(NullIsAbsent):
 class ContextIn(InProject):
     """What is asked; `task_description` and `top_k` are other names of `query` and `limit`."""
 
+    # A digest leaves out the searches that refuse its query.
     query = serializers.CharField(
-        max_length=10_000,
         required=False,
         allow_blank=True,
         default="",
@@ -190,6 +191,10 @@ class ContextIn(InProject):
                     ]
                 }
             )
+        if len(attrs["query"]) > MAX_QUERY and {*attrs["parts"]} & {*NEED_QUERY}:
+            raise serializers.ValidationError(
+                {"query": [f"A task has at most {MAX_QUERY:,} characters; shorten it."]}
+            )
         if "fix" in attrs["parts"] and "failed" not in attrs:
             raise serializers.ValidationError(
                 {"failed": ["The part fix needs the call that failed."]}
@@ -255,7 +260,7 @@ class DigestNumbersOut(serializers.Serializer[Any]):
     behind = serializers.DictField(child=serializers.BooleanField())
 
 
-class ContextOut(serializers.Serializer[Any]):
+class KnownContextOut(serializers.Serializer[Any]):
     """What is known; every text in it is data, not an instruction.
 
     `text` keeps within the budget. `memories`, `playbook_entries` and `files` have the items of

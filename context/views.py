@@ -47,7 +47,7 @@ class ContextView(ProjectView):
     @extend_schema(
         operation_id="context",
         request=forms.ContextIn,
-        responses=forms.ContextOut,
+        responses=forms.KnownContextOut,
         examples=[fix_example.REQUEST, fix_example.ANSWER],
     )
     def post(self, request: Request) -> Response:
@@ -59,7 +59,7 @@ class ContextView(ProjectView):
             lambda: context.find(project, asked, self.caller)
         )
         note_recalled(found.memories)
-        return Response(represent(forms.ContextOut, found))
+        return Response(represent(forms.KnownContextOut, found))
 
 
 def _read_request(

@@ -390,6 +390,7 @@ SPECTACULAR_SETTINGS = {
         "AuthorEnum": "playbook.models.PlaybookEntry.Author",
         "DeltaStatusEnum": "playbook.models.PlaybookDelta.DeltaStatus",
         "DeltaOperationEnum": "playbook.models.PlaybookDelta.DeltaOperation",
+        "ContextPartEnum": "context.context.PARTS",
         "ProposerEnum": ["model", "human"],
         "JobStateEnum": "jobs.models.Job.State",
         "RunStateEnum": "ace.models.AceRun.RunState",

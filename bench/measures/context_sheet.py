@@ -1,4 +1,4 @@
-"""Write what `context/task` gives to later tasks of the sessions, for readers who judge it."""
+"""Write what `context` gives to later tasks of the sessions, for readers who judge it."""
 
 from __future__ import annotations
 

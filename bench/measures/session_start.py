@@ -18,7 +18,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--sheet",
         type=Path,
-        help="write what context/task gives to 40 later tasks to this file, to be judged",
+        help="write what context gives to 40 later tasks to this file, to be judged",
     )
     parser.add_argument(
         "--seed", type=int, default=28, help="of the tasks of the sheet"

@@ -113,10 +113,12 @@ def context(
     project: Project = "",
     as_json: Json = False,
 ) -> None:
-    """Print what is known for a task: rules, memories, files."""
+    """Print what is known for a task: decisions, rules, memories, files, and the card."""
     with open_client(project, as_json=as_json) as client:
-        answer = client.context_task(
-            task_description=" ".join(task), token_budget=tokens, card=True
+        answer = client.context(
+            query=" ".join(task),
+            token_budget=tokens,
+            parts=["card", "decisions", "rules", "memories", "files"],
         )
         text = answer["text"] or f"Nothing has room in {tokens} tokens."
         notes = [f"Note: {note}" for note in answer.get("notes") or ()]

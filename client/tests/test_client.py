@@ -165,7 +165,7 @@ def test_a_call_that_may_have_had_an_effect_is_not_repeated(run):
     script = Script(httpx.ReadTimeout("slow"))
 
     with pytest.raises(Unreachable):
-        run(script, lambda c: c.context_task(task_description="x"))
+        run(script, lambda c: c.context(query="x"))
 
     assert len(script.requests) == 1
 
@@ -173,7 +173,7 @@ def test_a_call_that_may_have_had_an_effect_is_not_repeated(run):
 def test_a_call_that_was_never_sent_is_repeated(run):
     script = Script(httpx.ConnectError("refused"), httpx.Response(200, json={}))
 
-    run(script, lambda c: c.context_task(task_description="x"))
+    run(script, lambda c: c.context(query="x"))
 
     assert len(script.requests) == 2
 

@@ -123,7 +123,7 @@ class Service:
             ("GET", "memories"): {"results": [MEMORY], "next": None},
             ("GET", "memories/m1"): MEMORY,
             ("GET", "sessions"): {"results": [SESSION], "next": None},
-            ("POST", "context/task"): {"text": "Take the lock."},
+            ("POST", "context"): {"text": "Take the lock."},
             ("GET", "playbook"): {"results": [], "next": None},
             ("GET", "proposals"): {"results": self.proposals, "next": None},
             ("POST", "proposals/d12/accept"): (

@@ -45,7 +45,7 @@ class HomePage(ProjectPage):
             steps=first_steps.find(*scope) if shows_steps else None,
             owns=self.may(Role.OWNER),
             complete_task=request.build_absolute_uri("/api/v1/complete-task"),
-            context_task=request.build_absolute_uri("/api/v1/context/task"),
+            context_task=request.build_absolute_uri("/api/v1/context"),
             week=_week_figures(*scope),
             weekly_url=f"{reverse('console:weekly')}?project={self.project.pk}",
             panels=[

@@ -156,7 +156,7 @@ def everything(api, project):
     paths += ("playbook", "memories", "tags", "files", "audit", "jobs")
     texts = [api.get(f"{API}/{path}", named).content for path in paths]
     asked = {"project_id": str(project.pk), "task_description": f"upload {WORD}"}
-    texts.append(api.post(f"{API}/context/task", asked).content)
+    texts.append(api.post(f"{API}/context", asked).content)
     return b"".join(texts).decode()
 
 

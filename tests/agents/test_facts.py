@@ -467,8 +467,8 @@ def test_a_digest_reads_nothing_of_a_user_whose_memory_is_off(seed, project, ali
     seed.store("Staging is shared.")
     seed.store("Ann likes red.", user="ann")
     body = {"project": "alpha", "scope": {"kind": "user", "user_id": "ann"}}
-    body["query"] = "staging red"
-    url = "/api/v1/context/digest"
+    body |= {"query": "staging red", "parts": ["digest"]}
+    url = "/api/v1/context"
     before = seed.client.post(url, body).json()["text"]
     set_memory(project, "ann", False, alice)
 

@@ -185,8 +185,8 @@ class TestAnswer:
             ("search", {"user_id": "u"}, "user_id", "scope.user_id"),
             ("search", {"projectId": "x"}, "projectId", "project_id"),
             ("complete-task", {"tool_usage": [{"tool_name": "a", "argument": {}}]}, "tool_usage.0.argument", "tool_usage.0.arguments"),
-            ("context/digest", {"overrides": {"keyword": {"limits": 3}}}, "keyword.limits", "keyword.limit"),
-            ("context/digest", {"scopes": [{"kind": "org", "org": "o"}]}, "scopes.0.org", "scopes.0.org_id"),
+            ("context", {"overrides": {"keyword": {"limits": 3}}}, "keyword.limits", "keyword.limit"),
+            ("context", {"scopes": [{"kind": "org", "org": "o"}]}, "scopes.0.org", "scopes.0.org_id"),
             ("projects", {"settings": {"dedup": {"treshold": 0.9}}}, "settings.dedup.treshold", "settings.dedup.threshold"),
             ("complete-task", {"lessons": [{"content": "a", "quote": ["x"]}]}, "lessons.0.quote", "lessons.0.quotes"),
             ("proposals", {"targets": [{"id": "0192c7a4-0000-7000-8000-000000000000", "vers": 1}]}, "targets.0.vers", "targets.0.version"),
@@ -201,7 +201,7 @@ class TestAnswer:
         needed = {
             "memories": named | {"content": "The crane is oiled", "memory_type": "learning"},
             "search": named | {"query": "crane"},
-            "context/digest": named,
+            "context": named | {"parts": ["digest"]},
             "projects": {"name": "another"},
         }  # fmt: skip
         root = client_of(role=Role.OWNER)

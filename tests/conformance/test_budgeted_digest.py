@@ -37,15 +37,15 @@ def ask(request, project, alice, alice_api):
             "query": case.get("query", ""),
             "scope": case.get("scope"),
             "overrides": case.get("config", {}),
-            "explain": True,
+            "parts": ["digest"],
         }
-        answer = alice_api.post("/api/v1/context/digest", body, format="json")
+        answer = alice_api.post("/api/v1/context", body, format="json")
         assert answer.status_code == 200, answer.content
         told = answer.json()
         return (
             told["text"],
-            [(one["id"], one["sources"]) for one in told["included"]],
-            {one["id"]: one["reason"] for one in told["omitted"]},
+            [(one["id"], one["why"].split(", ")) for one in told["items"]],
+            {one["id"]: one["why"] for one in told["left_out"]},
             told["notes"],
         )
 

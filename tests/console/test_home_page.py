@@ -211,7 +211,7 @@ class TestThePage:
         assert page(owner).content.decode().count('class="am-done"') == 2
 
         answer = key.post(
-            "/api/v1/context/task",
+            "/api/v1/context",
             {"project_id": str(project.pk), "task_description": "List the refunds"},
         )
         assert "Always show the currency beside a price." in answer.json()["text"]

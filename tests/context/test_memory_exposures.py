@@ -40,7 +40,7 @@ def memory(project, alice):
 def ask(project):
     def ask(api):
         body = {"project_id": str(project.pk), "task_description": TASK}
-        answer = api.post("/api/v1/context/task", body, format="json")
+        answer = api.post("/api/v1/context", body, format="json")
         assert [each["memory"]["id"] for each in answer.json()["memories"]]
         return answer
 

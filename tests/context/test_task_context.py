@@ -11,7 +11,7 @@ from memories.store.drafts import Draft, FileRef
 from playbook.lessons import person_edits
 from playbook.models import Playbook, PlaybookEntry
 
-URL = "/api/v1/context/task"
+URL = "/api/v1/context"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ class TestContext:
         answer = ask("invoice export", token_budget=15).json()
 
         assert answer["tokens"] <= 15
-        assert answer["omitted"] > 0
+        assert answer["left_out"]
 
     def test_charlie_gets_nothing(self, ask, charlie_api):
         assert ask("invoice export", api=charlie_api).status_code == 404
@@ -246,4 +246,4 @@ class TestText:
     def test_without_a_budget_everything_is_in(self, ask, rule):
         rule(TASK)
 
-        assert ask(TASK).json()["omitted"] == 0
+        assert ask(TASK).json()["left_out"] == []

@@ -13,7 +13,7 @@ from memories.store.drafts import Draft
 from memories.store.search_columns import CORPUS
 from search import statistics
 
-URL = "/api/v1/context/task"
+URL = "/api/v1/context"
 
 
 @pytest.fixture

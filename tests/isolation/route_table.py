@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from common.caller import Role
+from context.context import PARTS
 from tests.isolation.world import API, World
 from tests.support.streams import read_stream
 
@@ -447,20 +448,18 @@ TABLE = [
     ),
     Route(
         "POST",
-        f"{V1}/context/task",
-        body=about(task_description="deploy the harbour script", top_k=50),
-    ),
-    Route(
-        "POST",
-        f"{V1}/context/fix",
+        f"{V1}/context",
         body=about(
-            tool="Bash",
-            arguments={"command": "deploy --harbour"},
-            error="unknown option --harbour",
+            task_description="deploy the harbour script",
+            top_k=50,
+            parts=[*PARTS],
+            failed={
+                "tool": "Bash",
+                "arguments": {"command": "deploy --harbour"},
+                "error": "unknown option --harbour",
+            },
         ),
     ),
-    Route("GET", f"{V1}/context/card", query=about()),
-    Route("POST", f"{V1}/context/digest", body=about(query="deploy harbour")),
     Route("GET", f"{V1}/context/digest-config", query=about()),
     Route(
         "PUT",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from common.caller import SYSTEM, Role
+from context.task_context import TASK_PARTS
 from memories.models import Memory
 from memories.scopes import KEY_FIELDS
 from projects.models import Organization, Project
@@ -40,7 +41,7 @@ def seen(client, project, **more):
         hits = posted(client, "search", asked)["hits"]
         found |= {hit["memory"]["id"] for hit in hits}
     asked = named | {"task_description": "oil the harbour crane in crane.py"}
-    context = posted(client, "context/task", asked)
+    context = posted(client, "context", asked)
     return found | {hit["memory"]["id"] for hit in context["memories"]}
 
 
@@ -90,8 +91,7 @@ class TestScopes:
         posted(alice_api, "complete-task", task | {"scope": first})
         doors = {
             "search": {"query": goal},
-            "context/digest": {"query": goal, "agents": "all"},
-            "context/task": {"task_description": goal},
+            "context": {"task_description": goal, "parts": [*TASK_PARTS, "digest"]},
             "context/invocation": {"question": goal},
             "episodes/retrieve": {"query": goal},
         }
@@ -224,8 +224,7 @@ class TestOrganization:
         paths = {
             "memories": {"content": TEXT, "memory_type": "learning"},
             "search": {"query": TEXT},
-            "context/digest": {},
-            "context/task": {"task_description": TEXT},
+            "context": {"task_description": TEXT},
             "memories/delete-by-scope": {},
         }
         for path, more in paths.items():

@@ -286,7 +286,7 @@ class TestTaskContext:
         }
 
         def post(client):
-            found = client.post(f"{API}/context/task", asked).json()
+            found = client.post(f"{API}/context", asked).json()
             return found, [each["memory"]["id"] for each in found["memories"]]
 
         return post

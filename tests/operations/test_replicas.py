@@ -83,8 +83,8 @@ def test_a_replica_answers_searches(remember, replica_queries, search):
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("context/task", {"task_description": "Celery asks the broker"}),
-        ("context/digest", {"query": "celery"}),
+        ("context", {"task_description": "Celery asks the broker"}),
+        ("context", {"query": "celery", "parts": ["digest"]}),
     ],
 )
 def test_it_answers_for_context_too(

@@ -23,8 +23,8 @@ SECOND = {"kind": "workspace", "workspace_id": "tenant-2"}
 def test_a_read_in_one_workspace_shows_no_row_of_another(api, remember):
     remember(FACT, scope=FIRST)
 
-    digest = api.post("context/digest", query=FACT, scope=SECOND).json()
-    task = api.post("context/task", task_description=FACT, scope=SECOND).json()
+    digest = api.post("context", query=FACT, scope=SECOND, parts=["digest"]).json()
+    task = api.post("context", task_description=FACT, scope=SECOND).json()
 
     assert FACT not in digest["text"]
     assert FACT not in task["text"]

@@ -156,7 +156,7 @@ def test_a_finished_task_comes_back_by_its_goal_and_in_other_words(
         finish(goal, result, outcome="success")
 
     def ask(words):
-        return api.post("context/task", task_description=words).json()["text"]
+        return api.post("context", task_description=words).json()["text"]
 
     assert [goal for goal, _, _ in TASKS if goal not in ask(goal)] == []
     assert [goal for goal, _, words in TASKS if goal not in ask(words)] == []

@@ -141,7 +141,7 @@ class TestTheCutoff:
             "task_description": "the deploy of billing",
             "top_k": 5,
         }
-        url = "/api/v1/context/task"
+        url = "/api/v1/context"
 
         short = alice_api.post(url, body).json()
         whole = alice_api.post(url, body | {"cutoff": "none"}).json()

@@ -69,7 +69,7 @@ def lesson(content=PNPM, quote=SAID, **fields):
 
 def given_to(client, project):
     body = {"project_id": str(project.pk), "task_description": "install a package"}
-    answered = client.post("/api/v1/context/task", body, format="json")
+    answered = client.post("/api/v1/context", body, format="json")
     assert answered.status_code == 200, answered.json()
     return answered.content.decode()
 

@@ -43,13 +43,11 @@ def fix(project):
     """Return the fix that a caller is given, or None."""
 
     def fix(api, command=FAILED, error=ERROR, **more):
-        call = {
-            "project_id": str(project.pk),
-            "tool": "Bash",
-            "arguments": {"command": command},
-            "error": error,
-        }
-        answer = api.post("/api/v1/context/fix", call | more, format="json")
+        call = {"tool": "Bash", "arguments": {"command": command}, "error": error}
+        if "cwd" in more:
+            call["cwd"] = more.pop("cwd")
+        body = {"project_id": str(project.pk), "parts": ["fix"], "failed": call}
+        answer = api.post("/api/v1/context", body | more, format="json")
         assert answer.status_code == 200, answer.json()
         return answer.json()["fix"]
 

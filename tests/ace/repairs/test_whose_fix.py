@@ -27,10 +27,10 @@ class TestIsolation:
     ):
         for _ in range(2):
             complete(bob_api)
-        call = {"project_id": str(project.pk), "tool": "Bash", "error": ERROR}
-        call["arguments"] = {"command": FAILED}
+        call = {"tool": "Bash", "error": ERROR, "arguments": {"command": FAILED}}
+        body = {"project_id": str(project.pk), "parts": ["fix"], "failed": call}
 
-        answer = charlie_api.post("/api/v1/context/fix", call, format="json")
+        answer = charlie_api.post("/api/v1/context", body, format="json")
 
         assert answer.status_code == 404
 
@@ -56,14 +56,14 @@ class TestIsolation:
         assert fix(owner, scope={"kind": "user", "user_id": "u1"})
 
     def test_a_bound_key_cannot_name_another_users_scope(self, user_api, project):
-        call = {
+        body = {
             "project_id": str(project.pk),
-            "tool": "Bash",
-            "error": ERROR,
+            "parts": ["fix"],
+            "failed": {"tool": "Bash", "error": ERROR},
             "scope": {"kind": "user", "user_id": "u1"},
         }
 
-        answer = user_api("u2").post("/api/v1/context/fix", call, format="json")
+        answer = user_api("u2").post("/api/v1/context", body, format="json")
 
         assert answer.status_code == 404
 

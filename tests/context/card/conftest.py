@@ -25,8 +25,8 @@ def complete(project):
 
 @pytest.fixture
 def card(project):
-    def card(api, **headers):
-        url = f"/api/v1/context/card?project_id={project.pk}"
-        return api.get(url, headers=headers)
+    def card(api):
+        body = {"project_id": str(project.pk), "parts": ["card"]}
+        return api.post("/api/v1/context", body, format="json")
 
     return card

@@ -11,7 +11,7 @@ from context.digest import assemble
 from context.models import DigestConfig
 from inference.embedding import fake
 
-URL = "/api/v1/context/digest"
+URL = "/api/v1/context"
 CONFIG = "/api/v1/context/digest-config"
 MARKED = re.compile(r"\[neutralised: .*?\](?=\W|$)")
 ATTACKS = (Path(__file__).parent / "attacks.txt").read_text().split("\n")[:-1]
@@ -20,7 +20,7 @@ HIDDEN = [attack for attack in ATTACKS if drop_invisible(attack) != attack]
 
 @pytest.fixture
 def body(project):
-    return {"project_id": str(project.pk), "query": "deploys"}
+    return {"project_id": str(project.pk), "query": "deploys", "parts": ["digest"]}
 
 
 class TestDigest:
@@ -30,12 +30,11 @@ class TestDigest:
         answer = alice_api.post(URL, body).json()
 
         line = answer["text"].splitlines()[1]
-        told = answer["included"][0]
+        [told] = answer["items"]
         assert told["id"] == str(memory.pk)
-        assert told["cost"]["chars"] == len(line) + 1
-        assert told["rank"] == 1
-        assert answer["counts"] == {"keyword": 1}
-        assert answer["used"]["total"]["chars"] == len(answer["text"])
+        assert (told["text"], told["why"]) == (line, "keyword")
+        assert answer["digest"]["counts"] == {"keyword": 1}
+        assert answer["digest"]["used"]["total"]["chars"] == len(answer["text"])
 
     def test_an_agent_gets_memories_of_people_and_its_own_duplicates(
         self, remember, alice_api, body, project
@@ -49,7 +48,7 @@ class TestDigest:
 
         answer = alice_api.post(URL, body | {"agent_id": "crawler"}).json()
 
-        told = {line["id"] for line in answer["included"]}
+        told = {line["id"] for line in answer["items"]}
         assert told == {of_a_person, str(of_another.pk)}
 
     def test_the_same_rows_give_the_same_bytes(self, remember, alice_api, body):
@@ -60,15 +59,13 @@ class TestDigest:
 
         assert len(texts) == 1
 
-    def test_omitted_memories_are_listed_on_request(self, remember, alice_api, body):
+    def test_memories_that_have_no_room_are_listed(self, remember, alice_api, body):
         for number in range(6):
             remember(f"Deploys of the team number {number} are on day {number}.")
 
-        silent = alice_api.post(URL, body).json()
-        told = alice_api.post(URL, body | {"explain": True}).json()
+        told = alice_api.post(URL, body).json()
 
-        assert silent["omitted"] == []
-        assert [one["reason"] for one in told["omitted"]] == [
+        assert [one["why"] for one in told["left_out"]] == [
             "the note budget of items is spent"
         ] * 2
 
@@ -78,7 +75,7 @@ class TestDigest:
 
         answer = alice_api.post(URL, body).json()
 
-        assert answer["behind"] == {"learning": False, "embedding": True}
+        assert answer["digest"]["behind"] == {"learning": False, "embedding": True}
 
     def test_a_wrong_override_is_refused_with_its_path(self, alice_api, body):
         body["overrides"] = {"budgets": {"total": {"max_items": -1}}}

@@ -7,13 +7,14 @@ import pytest
 from common.text import quote
 from context.digest import assemble
 
-URL = "/api/v1/context/digest"
+URL = "/api/v1/context"
 
 
 @pytest.fixture
 def ask(alice_api, project):
     def ask(query="", **overrides):
         body = {"project_id": str(project.pk), "query": query, "overrides": overrides}
+        body["parts"] = ["digest"]
         answer = alice_api.post(URL, body)
         assert answer.status_code == 200, answer.json()
         return answer.json()
@@ -30,7 +31,7 @@ class TestARefusedQuery:
         told = ask("deploys " * 2_000, structured={"tags": ["deploys"]})
 
         assert "Deploys happen on Friday." in told["text"]
-        assert told["counts"] == {"tags": 1}
+        assert told["digest"]["counts"] == {"tags": 1}
         [note] = told["notes"]
         assert note.startswith("keyword: A query has at most 10000 characters")
 
@@ -39,7 +40,7 @@ class TestARefusedQuery:
 
         told = ask("deploys".ljust(10_000))
 
-        assert (told["counts"], told["notes"]) == ({"keyword": 1}, [])
+        assert (told["digest"]["counts"], told["notes"]) == ({"keyword": 1}, [])
 
 
 class TestAPercentSign:
@@ -49,7 +50,7 @@ class TestAPercentSign:
     def test_it_stands_for_no_other_characters(self, remember, ask, query):
         remember("The discount of 500 euros is applied.")
 
-        assert ask(query)["counts"] == {"keyword": 0}
+        assert ask(query)["digest"]["counts"] == {"keyword": 0}
 
     def test_it_is_a_character_of_tags_and_keys(self, remember, ask):
         remember("A half.", tags=["50%"], kind="fact", key="share%", value=1)
@@ -58,7 +59,10 @@ class TestAPercentSign:
         by_tag = ask(structured={"tags": ["50%"]})
         by_key = ask(structured={"fact_keys": ["share%"]})
 
-        assert (by_tag["counts"], by_key["counts"]) == ({"tags": 1}, {"facts": 1})
+        assert (by_tag["digest"]["counts"], by_key["digest"]["counts"]) == (
+            {"tags": 1},
+            {"facts": 1},
+        )
         assert "A half." in by_tag["text"]
         assert "A half." in by_key["text"]
 
@@ -132,7 +136,7 @@ class TestAZeroBudget:
         told = ask("deploys", budgets=budgets)
 
         assert told["text"] == f"Memory digest:\n{sentence}\n"
-        assert told["included"] == []
+        assert told["items"] == []
 
     def test_a_kind_without_a_budget_leaves_the_others(self, remember, ask):
         remember("Deploys happen on Friday.")

@@ -45,7 +45,7 @@ def complete(project):
 def ask(project):
     def ask(api, task, **more):
         body = {"project_id": str(project.pk), "task_description": task, "top_k": 10}
-        answer = api.post("/api/v1/context/task", body | more, format="json")
+        answer = api.post("/api/v1/context", body | more, format="json")
         assert answer.status_code == 200, answer.json()
         return answer.json()
 
@@ -156,7 +156,7 @@ class TestIsolation:
         complete(bob_api, "Mend the cart", edit(f"{ROOT}/cart.go"))
         body = {"project_id": str(project.pk), "task_description": "the cart"}
 
-        answer = charlie_api.post("/api/v1/context/task", body, format="json")
+        answer = charlie_api.post("/api/v1/context", body, format="json")
 
         assert answer.status_code == 404
 

@@ -64,7 +64,7 @@ def doors(alice, alice_api, project, hook):
         return {
             "start": text_of(hook(alice_api, **started(session))),
             "prompt": text_of(hook(alice_api, **prompt, prompt=GOAL)),
-            "task": alice_api.post("/api/v1/context/task", body).json()["text"],
+            "task": alice_api.post("/api/v1/context", body).json()["text"],
             "digest": digest.text,
             "invocation": "".join(item.text for item in recalled.items),
         }

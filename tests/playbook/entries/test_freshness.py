@@ -220,7 +220,7 @@ class TestSuspicion:
 
         rendered = alice_api.get(f"{URL}/render", named).json()
         asked = named | {"task_description": TEXT}
-        context = alice_api.post("/api/v1/context/task", asked).json()
+        context = alice_api.post("/api/v1/context", asked).json()
         graph = alice_api.get("/api/v1/files/graph", named | {"path": "src/auth.py"})
 
         mark = '(unconfirmed since "src/auth.py" changed)'
@@ -249,7 +249,7 @@ class TestSuspicion:
 
         rendered = alice_api.get(f"{URL}/render", named).json()
         asked = named | {"task_description": TEXT}
-        context = alice_api.post("/api/v1/context/task", asked).json()
+        context = alice_api.post("/api/v1/context", asked).json()
 
         mark = "(unconfirmed since a file that it rests on changed)"
         assert rendered["text"] == f"{entry.line} {mark}\n"

@@ -39,7 +39,7 @@ def is_marked(project, alice, alice_api):
         ]
         shown = alice_api.get(f"{ENTRIES}/{entry.pk}").json()
         context = alice_api.post(
-            "/api/v1/context/task",
+            "/api/v1/context",
             {"project_id": str(project.pk), "task_description": entry.content},
         ).json()
         assert shown["is_contested"] == rendered.is_contested

@@ -108,7 +108,7 @@ class TestRecording:
         entry = write(TASK)
         body = {"project_id": str(project.pk), "task_description": TASK}
 
-        agent.post("/api/v1/context/task", body)
+        agent.post("/api/v1/context", body)
 
         [kept] = Exposure.objects.all()
         assert (kept.entry_id, kept.source) == (entry.pk, "context")
