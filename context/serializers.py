@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -18,8 +17,6 @@ from memories.serializers.files import FileOut, PastTime
 from memories.serializers.memories import MemoryOut
 from playbook.serializers.entries import EntryOut
 
-# The words of requirement 003, and ours.
-OWN_NAMES = {"task_description": "query", "top_k": "limit"}
 NEED_QUERY = ("decisions", "rules", "memories", "files")
 
 
@@ -88,7 +85,7 @@ class FailedCallIn(NullIsAbsent):
 
 
 class ContextIn(InProject):
-    """What is asked; `task_description` and `top_k` are other names of `query` and `limit`."""
+    """What is asked."""
 
     # A digest leaves out the searches that refuse its query.
     query = serializers.CharField(
@@ -176,13 +173,21 @@ class ContextIn(InProject):
         help_text="A part of the digest's configuration, for this digest only.",
     )
 
-    def to_internal_value(self, data: Any) -> Any:
-        """Read the words of requirement 003 as ours."""
-        if isinstance(data, Mapping):
-            data = {OWN_NAMES.get(name, name): value for name, value in data.items()}
-        return super().to_internal_value(data)
+    # The words of requirement 003.
+    task_description = serializers.CharField(
+        required=False, allow_blank=True, help_text="Another name of `query`."
+    )
+    top_k = serializers.IntegerField(
+        min_value=1,
+        max_value=50,
+        required=False,
+        allow_null=True,
+        help_text="Another name of `limit`.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs["query"] = attrs["query"] or attrs.pop("task_description", "")
+        attrs["limit"] = attrs.get("limit") or attrs.pop("top_k", None)
         if not attrs["query"].strip() and {*attrs["parts"]} & {*NEED_QUERY}:
             raise serializers.ValidationError(
                 {

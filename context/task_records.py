@@ -1,6 +1,6 @@
 """Tell the records of finished tasks that teach a new task nothing from the others.
 
-A prompt is given none of them. A context that was asked for has them last, two at most.
+They come last, two at most; how many were left out is said.
 
 A note says what somebody found worth storing. The record of a task that went well mostly says
 that it is done, and its words resemble those of every task about the same part of the project.
@@ -46,17 +46,17 @@ class RankedHits:
 def rank_last(
     project: Project, task: str, hits: Sequence[MemoryHit], *, most: int = 0
 ) -> RankedHits:
-    """Put the records that `drop_routine` drops behind the other hits.
+    """Put the records that teach the task nothing behind the other hits.
 
     At most `most` or MAX_ROUTINE of them, whichever is more, are kept.
     """
-    kept = drop_routine(project, task, hits)
+    kept = _drop_routine(project, task, hits)
     routine = [hit for hit in hits if hit not in kept]
     shown = routine[: max(most, MAX_ROUTINE)]
     return RankedHits([*kept, *shown], len(routine) - len(shown))
 
 
-def drop_routine(
+def _drop_routine(
     project: Project, task: str, hits: Sequence[MemoryHit]
 ) -> list[MemoryHit]:
     """Return the hits without records of tasks that went well and teach nothing.

@@ -16,7 +16,6 @@ from conversations.messages.commits import find_commits
 from conversations.queries import MessageQuerySet
 from projects.models import Project
 from search import search as row_search
-from search.bm25 import Term
 
 # A passage answers a prompt from both values on. Evidence alone passes on "fix the tests".
 # Measured by `bin/bench decisions`, with the same reports while their answer is absent, in a
@@ -103,7 +102,7 @@ def find(
         answers = [Answer(first)]
         if later := _find_latest(project, caller, talk, first, spoken):
             answers = [Answer(first, AMENDED), Answer(later, is_latest=True)]
-    if commit := _choose(written, is_again=bool(said)):
+    if commit := _choose(written, is_again=bool(said), rows=commits.count()):
         answers.append(Answer(commit, COMMIT, is_commit=True))
     answers = [each for each in answers if each.id not in said]
     given = filter(None, (_quote(each, answers, text) for each in answers))
@@ -127,18 +126,23 @@ def _quote(answer: Answer, answers: Sequence[Answer], prompt: str) -> Decision |
     return Decision(answer, quote) if quote else None
 
 
-def least_evidence(terms: Sequence[Term]) -> float:
-    """Return the evidence that a passage needs among the rows that were counted."""
-    rows = max((term.documents for term in terms), default=1)
-    more = MORE_EVIDENCE * math.log10(rows / ROWS)
+def least_evidence(rows: int) -> float:
+    """Return the evidence that a passage needs among a number of rows."""
+    more = MORE_EVIDENCE * math.log10(max(1, rows) / ROWS)
     return min(MOST, max(LEAST, EVIDENCE + more))
 
 
-def _choose(passages: Passages, *, is_again: bool = False) -> Passage | None:
-    """Return the best passage, if it or another one of its conversation answers the text."""
+def _choose(
+    passages: Passages, *, is_again: bool = False, rows: int | None = None
+) -> Passage | None:
+    """Return the best passage, if it or another one of its conversation answers the text.
+
+    Without `rows`, all messages that were counted were searched.
+    """
     if not passages.found:
         return None
-    least = MOST if is_again else least_evidence(passages.terms)
+    counted = max((term.documents for term in passages.terms), default=1)
+    least = MOST if is_again else least_evidence(rows or counted)
     best = passages.found[0]
     own = (each for each in passages.found if each.session_id == best.session_id)
     answers = any(each.evidence >= least and each.rare >= RARE for each in own)

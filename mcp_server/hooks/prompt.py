@@ -31,7 +31,7 @@ MAX_TOKENS = 500
 OPENING = f"Known of this; {ONLY_RULES}"
 OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Of its subject; a shorter prompt, such as "yes, go on", has none of its own.
-MIN_WORDS = 3
+MIN_WORDS = 2
 MAX_PROMPT = 2_000  # characters that are read; what follows is mostly pasted
 MAX_RULES, MAX_LESSONS = 2, 2
 MAX_HITS = 10  # hits of a search, some of which are the session's own
@@ -40,6 +40,8 @@ MAX_HITS = 10  # hits of a search, some of which are the session's own
 RULE_GATE, LESSON_GATE = 0.55, 0.60
 # So many key words of the prompt, and this share of them, must stand in a memory, too.
 MIN_SHARED, SHARED = 3, 0.4
+# The task may have been finished before, in other words: most of the prompt's are in the record.
+RECORD_SHARED, SAME_TASK, SAME_TASK_GATE = 2, 0.75, 0.4
 MAX_READ = 10_000  # characters of a memory
 
 
@@ -96,15 +98,24 @@ def _find_memories(
     words = key_words(prompt)
     passing = [hit for hit in hits if _passes(hit, words)]
     passing = followed_lessons.choose_of_hits(passing, caller, rules=rules)
-    return [hit.memory for hit in task_records.drop_routine(project, prompt, passing)]
+    ranked = task_records.rank_last(project, prompt, passing)
+    return [hit.memory for hit in ranked.hits]
 
 
 def _passes(hit: MemoryHit, words: set[str]) -> bool:
-    """Whether a memory is near by its meaning, and shares words with the prompt."""
+    """Whether a memory is near by its meaning, and shares words with the prompt.
+
+    The record of a finished task may be less near if it has most of the words.
+    """
     semantic = hit.lanes.get("semantic")
-    if not (hit.is_relevant and semantic and semantic.score >= LESSON_GATE):
+    if not (hit.is_relevant and semantic):
         return False
     memory = hit.memory
     parts = (memory.content, memory.goal, memory.result, memory.lessons)
-    shared = words & key_words("\n".join(parts)[:MAX_READ])
-    return len(shared) >= max(MIN_SHARED, SHARED * len(words))
+    shared = len(words & key_words("\n".join(parts)[:MAX_READ]))
+    is_same = shared >= max(MIN_SHARED, SAME_TASK * len(words))
+    if memory.result and is_same and semantic.score >= SAME_TASK_GATE:
+        return True
+    least = RECORD_SHARED if memory.result else MIN_SHARED
+    is_shared = shared >= max(least, SHARED * len(words))
+    return is_shared and semantic.score >= LESSON_GATE

@@ -41,7 +41,8 @@ def ask(project, alice):
     def ask(task):
         hits = search.find(project, search.MemorySearch(task), alice).hits
         return {
-            str(hit.memory.pk) for hit in task_records.drop_routine(project, task, hits)
+            str(hit.memory.pk)
+            for hit in task_records._drop_routine(project, task, hits)
         }
 
     return ask

@@ -13,6 +13,7 @@ from memories.store import write
 from memories.store.drafts import Draft
 from playbook.lessons import person_edits
 from tests.mcp_server.hooks.conftest import started, text_of
+from tests.requirements.test_003 import TASKS
 
 pytestmark = pytest.mark.django_db
 RULE = "Retry the invoice export once when the gateway answers busy."
@@ -67,21 +68,23 @@ def test_a_prompt_about_a_lesson_gets_the_lesson(hook, bob_api, project, alice):
     assert f"{PROMPT}: twice." in text_of(hook(bob_api, **asked()))
 
 
-def test_the_record_of_a_task_is_pushed_only_to_the_same_request(
-    hook, bob_api, project, alice
+@pytest.mark.parametrize("others", [0, 10])
+def test_a_finished_task_comes_back_by_its_goal_and_in_other_words(
+    hook, bob_api, project, alice, others
 ):
-    results = {
-        PROMPT: "It now retries three times, with a minute between two of them.",
-        f"{PROMPT} twice": "The gateway answers busy: the export waits for the night shift.",
-    }
-    for goal, result in results.items():
+    for number in range(others):
+        text = f"Note {number}: hall {number * 7} is painted by crew {number * 3 + 5}."
+        write.store(project, Draft(text, memory_type="learning"), alice)
+    for goal, result, _ in TASKS:
         draft = Draft(goal, memory_type="learning", goal=goal, result=result)
         write.store(project, draft, alice)
 
-    text = text_of(hook(bob_api, **asked()))
+    def is_given(goal, words):
+        return goal in text_of(hook(bob_api, **asked(words, session=words)))
 
-    assert text.count("asked: ") == 1
-    assert f'asked: "{PROMPT}"' in text
+    assert all(is_given(goal, goal) for goal, _, _ in TASKS)
+    assert all(is_given(goal, words) for goal, _, words in TASKS)
+    assert text_of(hook(bob_api, **asked("Paint the harbour office green"))) == ""
 
 
 @pytest.mark.parametrize(
