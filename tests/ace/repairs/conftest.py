@@ -44,8 +44,8 @@ def fix(project):
 
     def fix(api, command=FAILED, error=ERROR, **more):
         call = {"tool": "Bash", "arguments": {"command": command}, "error": error}
-        if "cwd" in more:
-            call["cwd"] = more.pop("cwd")
+        names = more.keys() & {"tool", "arguments", "cwd"}
+        call |= {name: more.pop(name) for name in names}
         body = {"project_id": str(project.pk), "parts": ["fix"], "failed": call}
         answer = api.post("/api/v1/context", body | more, format="json")
         assert answer.status_code == 200, answer.json()

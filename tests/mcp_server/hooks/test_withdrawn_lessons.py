@@ -86,7 +86,7 @@ def test_rejected_it_is_given_by_no_door_and_as_a_rule_it_is_again(
     decide("reject", reason="One off.")
     after = doors("s3")
 
-    assert before == {"start", "task", "digest", "invocation"}
+    assert before == {"start", "prompt", "task", "digest", "invocation"}
     assert which(after, words) == set()
     assert str(memory.pk) not in after["start"]
     memory.refresh_from_db()
