@@ -17,6 +17,7 @@ from django.db.models import OuterRef, Subquery
 
 from common.caller import Caller
 from common.text import literals
+from conversations.invocations.switch import is_memory_on
 from conversations.models import Message, Session
 from conversations.queries import MessageQuerySet
 from conversations.search_index.search_columns import MESSAGES, words_of
@@ -75,11 +76,13 @@ def conversations_of(
     """Return what persons and agents said in the sessions whose decisions the caller is given.
 
     These are the sessions of the caller's person and those without a user, but for the session
-    with the key `besides`.
+    with the key `besides`, and for those whose memory is off.
     """
     users = {"", caller.user_id}
-    sessions = Session.objects.filter(project=project, user_id__in=users)
-    sessions = sessions.exclude(channel=COMMITS)
+    users = {user for user in users if is_memory_on(project, user)}
+    sessions = Session.objects.filter(
+        project=project, user_id__in=users, has_memory=True
+    ).exclude(channel=COMMITS)
     if besides:
         sessions = sessions.exclude(key=besides)
     rows: MessageQuerySet = Message.objects.visible_to(caller, project).visible()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from common.caller import Role
+from conversations.invocations.switch import set_memory
+from conversations.models import Session
 from inference import tokens
 from mcp_server.hooks import prompt as prompts
 from tests.mcp_server.hooks.conftest import started, text_of
@@ -142,6 +144,18 @@ def test_a_conversation_of_another_user_is_not_quoted(keep, ask, client_of, proj
 
     assert ask() == ""
     assert "capped at 60 seconds" in ask(api=own)
+
+
+def test_where_memory_is_off_nothing_is_quoted(keep, ask, client_of, project, alice):
+    keep("first", FIRST, "10", user_id="42")
+    keep("second", FIRST, "17")
+    own = client_of(project, role=Role.WRITER, user_id="42")
+    assert ask(api=own) and ask(session="s1")
+    set_memory(project, "42", False, alice)
+    Session.objects.filter(key="second").update(has_memory=False)
+
+    assert ask(api=own, session="s2") == ""
+    assert ask(session="s2") == ""
 
 
 def test_charlie_is_given_nothing_of_the_project(store, ask, hook, charlie_api):
