@@ -17,9 +17,11 @@ from inference.embedding.vector import StoredVector, Vector
 from memories import searchable_text
 from memories.queries import (
     CURRENT_COLUMNS,
+    CURRENT_OR_DUPLICATE,
     IN_NAMED_WORKSPACE,
     OWNER,
     PAST_TASK,
+    TOLD,
     FileQuerySet,
     FindingQuerySet,
     MemoryChangeQuerySet,
@@ -295,6 +297,13 @@ class Memory(models.Model):
                 fields=["project"],
                 condition=PAST_TASK & models.Q(**CURRENT_COLUMNS),
                 name="memory_of_past_task",
+            ),
+            # This index serves the start of a session, which gives what people told. It has
+            # duplicates too, whose originals are given.
+            models.Index(
+                fields=["project"],
+                condition=TOLD & models.Q(**CURRENT_OR_DUPLICATE),
+                name="memory_told",
             ),
             # This index serves the lineage. It is partial, because few memories are derived
             # from others.
@@ -742,6 +751,12 @@ class MemoryExposure(models.Model):
             ),
             models.Index(fields=["memory", "-at"], name="memory_exposure_newest"),
             models.Index(fields=["project", "at"], name="memory_exposure_of_week"),
+            # This index serves to count the uses of a memory: few of what is given is used.
+            models.Index(
+                fields=["memory"],
+                condition=~models.Q(used_as=""),
+                name="memory_exposure_used",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -34,6 +34,7 @@ CURRENT_COLUMNS: dict[str, Any] = {
     "archived_at__isnull": True,
     "deleted_at__isnull": True,
 }
+CURRENT_OR_DUPLICATE = {k: v for k, v in CURRENT_COLUMNS.items() if k != "is_duplicate"}
 # The scopes of one user. A key that is bound to another user cannot read these scopes.
 PRIVATE_SCOPES = ("user", "session")
 DEFAULT_SENSITIVITIES = ("public", "private")
@@ -56,6 +57,15 @@ PAST_TASK = Q(kind="episode") | (Q(kind="note") & ~Q(goal="") & ~Q(result=""))
 # The rows of a workspace that has a name of its own.
 IN_NAMED_WORKSPACE = Q(scope_kind="workspace") & ~Q(
     scope_key=Cast("project_id", models.CharField())
+)
+# What somebody told to every session: by the tag of `am remember` and of the tool `remember`, as
+# a fact that no conversation taught, or with a key that is a person's own (`claimed_source`).
+TOLD_TAG = "pinned"
+TOLD_KINDS = ("fact", "note", "procedure")
+TOLD = Q(kind__in=TOLD_KINDS) & (
+    Q(tags__contains=[TOLD_TAG])
+    | Q(kind="fact", created_in_session_id="") & ~Q(provenance__has_key="quoted")
+    | Q(source="user", result="")
 )
 SURROUNDINGS = """
 SELECT ARRAY[
@@ -203,8 +213,7 @@ class MemoryQuerySet(models.QuerySet[Any]):
         return self.filter(_expiry_condition(), **CURRENT_COLUMNS)
 
     def current_or_duplicate(self) -> Self:
-        columns = {k: v for k, v in CURRENT_COLUMNS.items() if k != "is_duplicate"}
-        return self.filter(_expiry_condition(), **columns)
+        return self.filter(_expiry_condition(), **CURRENT_OR_DUPLICATE)
 
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope_hash=scope.hash)

@@ -196,7 +196,7 @@ def _describe_receipt(receipt: Mapping[str, Any]) -> str:
     if same := receipt.get("duplicate_of"):
         return f"Known already, as {same}: sessions start with it."
     end = spell(f"forget {receipt['id']}")
-    return f"Remembered: sessions start with it, the newest first. {end} ends that."
+    return f"Remembered: sessions start with it. {end} ends that."
 
 
 def forget(

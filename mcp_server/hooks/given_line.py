@@ -48,11 +48,34 @@ def ids_of(lines: Iterable[GivenLine]) -> frozenset[uuid.UUID]:
 
 @dataclass(frozen=True)
 class Section:
-    """Lines under a heading, of which at most `tokens` are given."""
+    """Lines under a heading, of which at most `tokens` are given.
+
+    One that keeps its room has it, however long the sections before it are.
+    """
 
     heading: str
     lines: Sequence[GivenLine]
     tokens: int
+    keeps_room: bool = False
+
+    @property
+    def size(self) -> int:
+        """The tokens of all its lines, with the heading."""
+        size = len(self.heading.encode()) + 1 + sum(line.size for line in self.lines)
+        return -(-size // tokens.BYTES_PER_TOKEN) if self.lines else 0
+
+
+@dataclass(frozen=True)
+class ToldLines:
+    """What people told, the most important first; of `count`, these lines were read."""
+
+    lines: Sequence[GivenLine]
+    count: int
+    where: str
+
+    def describe_left_out(self, count: int) -> str:
+        verb = "has" if count == 1 else "have"
+        return f"- {count:,} more {verb} no room here; {self.where}."
 
 
 @dataclass(frozen=True)
@@ -70,11 +93,15 @@ def fit(
     one after it, or the same one in the next section, may still fit.
     """
     said = set(given)
+    sections = list(sections)
+    kept = sum(section.size for section in sections if section.keeps_room)
     room = total * tokens.BYTES_PER_TOKEN
     chosen: list[GivenSection] = []
     for section in sections:
+        kept -= section.size if section.keeps_room else 0
         heading = len(section.heading.encode()) + 1
-        left = min(section.tokens * tokens.BYTES_PER_TOKEN, room) - heading
+        free = room - kept * tokens.BYTES_PER_TOKEN
+        left = min(section.tokens * tokens.BYTES_PER_TOKEN, free) - heading
         lines = []
         for line in section.lines:
             if line.size <= left and line.about not in said:
@@ -90,3 +117,10 @@ def fit(
 def lines_in(sections: Iterable[Section], total: int) -> list[GivenLine]:
     """Return the lines of the sections for which there is room."""
     return [line for each in fit(sections, total) for line in each.lines]
+
+
+def room_beside(sections: Iterable[Section], total: int) -> int:
+    """Return the tokens that these sections leave of the total."""
+    chosen = fit(sections, total)
+    used = sum(Section(s.heading, s.lines, total).size for s in chosen)
+    return total - used

@@ -1,12 +1,13 @@
-"""Pinned memories and the newest lessons of a project, each as the line of its memory."""
+"""What people told and the newest lessons of a project, each as the line of its memory."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from ace.models import AceRun
 from common.caller import Caller
@@ -14,52 +15,61 @@ from common.text.quote import json_string, json_value
 from context import followed_lessons, memory_lines
 from context.memory_lines import MemoryLine
 from context.unsafe_texts import is_unsafe_memory
-from mcp_server.hooks import branch_files, given_line
+from mcp_server.hooks import branch_files
 from mcp_server.hooks.branch_files import BranchFiles
-from mcp_server.hooks.given_line import GivenLine, Section
+from mcp_server.hooks.given_line import GivenLine, ToldLines
 from mcp_server.models import Push
 from memories import scopes
-from memories.models import Memory
-from memories.queries import Filters, MemoryQuerySet
+from memories.models import Memory, MemoryExposure
+from memories.queries import (
+    DEFAULT_SENSITIVITIES,
+    TOLD,
+    TOLD_KINDS,
+    Filters,
+    MemoryQuerySet,
+)
 from memories.read.retrieve import readable_rows
 from projects.models import Project
 
 KINDS = (Memory.Kind.EPISODE, Memory.Kind.NOTE, Memory.Kind.PROCEDURE)
-# `am remember` writes it; a memory that carries it is given at the start of every session.
-PINNED_TAG = "pinned"
-PINNED_KINDS = (Memory.Kind.FACT, Memory.Kind.NOTE, Memory.Kind.PROCEDURE)
-MAX_PINNED = 100  # memories that are read, the newest first
+MAX_TOLD = 100  # memories that are written; the budget has no room for more
 MAX_READ = 48  # memories of which the lessons are chosen, the newest first
 MAX_LESSONS = 12
-LEFT_OUT_TOKENS = 20  # of the line that counts what has no room
 
 
-def find_pinned(
-    project: Project, caller: Caller, files: BranchFiles, *, max_tokens: int
-) -> list[GivenLine]:
-    """Return the pinned memories that have room, the newest first, and how many have none."""
-    is_pinned = Q(tags__contains=[PINNED_TAG])
-    # What was told again is a duplicate: its original stands for it.
-    told_again = Memory.objects.filter(is_pinned, project=project, deleted_at=None)
-    originals = told_again.exclude(duplicate_of=None).values("duplicate_of")
-    rows = _readable(project, caller, PINNED_KINDS)
-    rows = rows.filter(is_pinned | Q(pk__in=originals))
-    memories = rows.order_by("-pk").in_full()[:MAX_PINNED]
+def find_told(project: Project, caller: Caller, files: BranchFiles) -> ToldLines:
+    """Return what people told: what tasks used most, then the newest and the oldest in turn.
+
+    So what is told now has room, and displaces nothing that was told at first.
+    """
+    used = MemoryExposure.objects.filter(memory=OuterRef("pk")).exclude(used_as="")
+    uses = used.order_by().values("memory").values_list(Count("pk"))
+    rows = _readable(project, caller, TOLD_KINDS)
+    counted = rows.order_by().annotate(uses=Coalesce(Subquery(uses), 0))
+    columns = counted.values_list("pk", "uses")
+    # What was told again is a duplicate: its original stands for it. Its query is one of its own,
+    # because the index of what was told serves no other condition beside it.
+    told_again = Memory.objects.current_or_duplicate().filter(TOLD, project=project)
+    originals = told_again.filter(is_duplicate=True).values_list("duplicate_of")
+    of_originals = columns.filter(pk__in=[pk for (pk,) in originals])
+    newest = sorted({*columns.filter(TOLD), *of_originals}, reverse=True)
+    pairs = zip(newest, reversed(newest), strict=True)
+    in_turn = [each for pair in pairs for each in pair]
+    by_use = sorted(dict(in_turn).items(), key=lambda each: -each[1])
+    chosen = [pk for pk, _ in by_use[:MAX_TOLD]]
+    memories = rows.in_full().in_bulk(chosen)
     lines = [
-        GivenLine(Push.PushKind.MEMORY, str(memory.pk), write_pinned(memory))
-        for memory in leave_out_gone(memories, files)
-        if not is_unsafe_memory(memory, caller)
+        GivenLine(Push.PushKind.MEMORY, str(pk), _write_told(memories[pk]))
+        for pk in chosen
+        if pk in memories
+        and not branch_files.of_memory(memories[pk], files).gone
+        and not is_unsafe_memory(memories[pk], caller)
     ]
-    section = Section("", lines, max_tokens - LEFT_OUT_TOKENS)
-    shown = given_line.lines_in([section], max_tokens)
-    if left := len(lines) - len(shown):
-        verb = "has" if left == 1 else "have"
-        text = f"{left} more {verb} the tag {PINNED_TAG}, by which the tool search finds them."
-        shown.append(GivenLine(Push.PushKind.NOTICE, PINNED_TAG, text))
-    return shown
+    count = len(newest) - len(chosen) + len(lines)
+    return ToldLines(lines, count, "the tool search finds what people told")
 
 
-def write_pinned(memory: Memory) -> str:
+def _write_told(memory: Memory) -> str:
     """Write what was told in a short line: many are to have room."""
     value = (
         f"{json_string(memory.key)} = {json_value(memory.value)}; "
@@ -68,13 +78,6 @@ def write_pinned(memory: Memory) -> str:
     )
     told = json_string(memory.content, memory_lines.MAX_LESSON)
     return f"- {value}{told} ({memory.created_at:%Y-%m-%d})"
-
-
-def leave_out_gone(memories: Iterable[Memory], files: BranchFiles) -> Iterator[Memory]:
-    """Yield the memories of which no file is gone on the agent's branch."""
-    for memory in memories:
-        if not branch_files.of_memory(memory, files).gone:
-            yield memory
 
 
 def find_newest(
@@ -95,7 +98,7 @@ def find_newest(
     """
     teaching = ~Q(kind=Memory.Kind.EPISODE) | ~Q(lessons="")
     rows = _readable(project, caller, KINDS).filter(teaching)
-    rows = rows.exclude(tags__contains=[PINNED_TAG])
+    rows = rows.exclude(TOLD)
     newest = rows.order_by("-pk").in_full()[:MAX_READ]
     memories = followed_lessons.choose(
         leave_out_own(newest, session), caller, rules=rules, said=lessons
@@ -105,12 +108,10 @@ def find_newest(
     return write(new[:MAX_LESSONS], files)
 
 
-def _readable(
-    project: Project, caller: Caller, kinds: Sequence[Memory.Kind]
-) -> MemoryQuerySet:
+def _readable(project: Project, caller: Caller, kinds: Sequence[str]) -> MemoryQuerySet:
     """Return the memories of the scopes that the caller reads without naming them."""
     own = scopes.read_too(None, project, caller)
-    filters = Filters(kinds=tuple(kinds))
+    filters = Filters(kinds=tuple(kinds), sensitivities=DEFAULT_SENSITIVITIES)
     return readable_rows(project, None, filters, caller, shared=False, extra=own)
 
 

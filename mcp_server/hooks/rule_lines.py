@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
 
 from common.caller import Caller
 from common.text.quote import json_string
@@ -11,13 +14,13 @@ from context.headings import UNREVIEWED
 from context.memory_lines import EarlierTexts
 from mcp_server.hooks import branch_files, given_line
 from mcp_server.hooks.branch_files import AnchorState, BranchFiles
-from mcp_server.hooks.given_line import GivenLine, Section
+from mcp_server.hooks.given_line import GivenLine, Section, ToldLines
 from mcp_server.hooks.pushes import digest
 from mcp_server.models import Push
 from playbook.entries import freshness
 from playbook.lessons import expiry
 from playbook.models import PlaybookEntry
-from playbook.reading import entry_list, own_lessons, relevance
+from playbook.reading import acceptance, entry_list, own_lessons, relevance
 from playbook.reading.renderer import EntryRow, TaskFit, sort_entries
 from playbook.rule_text.applicability import Surroundings, find_match
 from projects.models import Project
@@ -26,19 +29,38 @@ MAX_RULE = 600  # characters of a rule
 MAX_RULES = 60  # rules that are read; the budget has no room for more
 
 
-def find(project: Project, caller: Caller, files: BranchFiles) -> list[GivenLine]:
+@dataclass(frozen=True)
+class FoundRules:
+    """The rules that a person stands behind, and those that were only learned."""
+
+    told: ToldLines
+    others: Sequence[GivenLine]
+
+
+def find(project: Project, caller: Caller, files: BranchFiles) -> FoundRules:
     """Return the rules, the most important first, without the answers to single questions.
 
     The order is that of a rendering without a task, but rules of the files at hand come
     before the rest.
     """
     rows = entry_list.find(project, entry_list.EntryFilters(), caller)
-    rows = relevance.without_answers(rows)
+    rows = relevance.without_answers(rows).order_by()
+    is_told = Q(is_of_person=True) & ~freshness.in_doubt()
+    accepted = rows.annotate(is_of_person=acceptance.of_person()).filter(is_told)
+    told_ids = set(accepted.values_list("pk", flat=True))
     around = Surroundings(paths=tuple(files.reported))
-    columns = rows.order_by().values_list(*EntryRow._fields)
+    columns = rows.values_list(*EntryRow._fields)
     entries = sort_entries((EntryRow(*row) for row in columns), TaskFit())
     entries.sort(key=lambda each: not (each.pinned or _is_near(each, around)))
-    return load(project, [each.pk for each in entries[:MAX_RULES]], caller, files)
+    told = [each.pk for each in entries if each.pk in told_ids]
+    others = [each.pk for each in entries if each.pk not in told_ids][:MAX_RULES]
+    lines = load(project, [*told[:MAX_RULES], *others], caller, files)
+    told_lines = [line for line in lines if line.is_accepted]
+    count = len(told[MAX_RULES:]) + len(told_lines)
+    return FoundRules(
+        ToldLines(told_lines, count, "the tool context gives those of a task"),
+        [line for line in lines if not line.is_accepted],
+    )
 
 
 def find_own(

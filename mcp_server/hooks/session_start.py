@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from django.urls import reverse
@@ -11,16 +11,11 @@ from django.utils import timezone
 from common.caller import Caller, Role
 from context.card import card
 from context.card.card_line import CardLine
-from context.headings import ACCEPTED, HEADINGS, ONLY_RULES, OWN
+from context.headings import ACCEPTED, HEADINGS, ONLY_RULES, OWN, UNREVIEWED
 from context.memory_lines import EarlierTexts
 from inference import tokens
-from mcp_server.hooks import (
-    branch_files,
-    given_line,
-    lesson_lines,
-    rule_lines,
-)
-from mcp_server.hooks.given_line import GivenLine, Section
+from mcp_server.hooks import branch_files, given_line, lesson_lines, rule_lines
+from mcp_server.hooks.given_line import GivenLine, Section, ToldLines
 from mcp_server.hooks.hook_event import HookEvent
 from mcp_server.hooks.pushes import digest
 from mcp_server.models import Push
@@ -31,8 +26,10 @@ OPENING = f"What earlier sessions of this project taught; {ONLY_RULES}"
 MAX_TOKENS = 1_200  # with the fence
 OVERHEAD = given_line.FENCE_TOKENS + tokens.estimate(f"{OPENING}\n")
 # Tokens of a section. What one section leaves, the ones after it may use.
-PINNED_TOKENS = 700
-CARD_TOKENS, RULE_TOKENS, OWN_TOKENS, NOTICE_TOKENS = 300, 500, 150, 80
+# Memories and rules that were told may each have half of theirs, or what the other leaves.
+TOLD_TOKENS = 900
+CARD_TOKENS, RULE_TOKENS, OWN_TOKENS, NOTICE_TOKENS = 300, 300, 150, 80
+LEFT_OUT_TOKENS = 25  # of the line that counts what has no room
 
 
 def find(
@@ -43,29 +40,32 @@ def find(
     server: str,
     before: Sequence[Section] = (),
 ) -> list[Section]:
-    """Return the sections, the most important first.
+    """Return the sections, the most important first; the last one keeps its room.
 
-    What a rule says that is given, no other section says; what a line of the card says, the
-    sections after it leave out. A rule that the sections `before` leave no room for takes
-    nothing along.
+    What a line says, the sections after it leave out. What people told, and the rules that
+    they stand behind, have room first; those without are counted.
     """
     files = branch_files.read(project, event, caller)
-    told = lesson_lines.find_pinned(project, caller, files, max_tokens=PINNED_TOKENS)
-    pinned = Section("Told for every session:", told, PINNED_TOKENS)
     notices = Section(
-        "For a curator:", _notices(project, caller, server), NOTICE_TOKENS
+        "For a curator:",
+        _notices(project, caller, server),
+        NOTICE_TOKENS,
+        keeps_room=True,
     )
-    lines = card.make(project, caller).lines
-    rules = rule_lines.sections(
-        rule_lines.find(project, caller, files), f"{ACCEPTED}:", RULE_TOKENS
+    room = given_line.room_beside([notices, *before], MAX_TOKENS - OVERHEAD)
+    rules = rule_lines.find(project, caller, files)
+    told = _share_room(
+        lesson_lines.find_told(project, caller, files),
+        rules.told,
+        min(TOLD_TOKENS, room),
     )
-    first = [*before, pinned, notices, _card_section(lines)]
-    given = _rules_in(given_line.lines_in([*first, *rules], MAX_TOKENS - OVERHEAD))
-    rules = [_put_first(section, given) for section in rules]
-    ids, texts = given_line.ids_of(given), [line.text for line in given]
-    cards = _leave_out_said(card.without_rules(lines, ids), texts)
-    known = [line.text for line in told] + [line.text for line in cards]
-    said = [*known, *texts]
+    first = [*told, Section(UNREVIEWED, rules.others, RULE_TOKENS)]
+    given = given_line.lines_in([*before, *first], MAX_TOKENS - OVERHEAD)
+    said = [line.text for line in given]
+    ids = given_line.ids_of(x for x in given if x.kind == Push.PushKind.RULE)
+    cards = card.without_rules(card.make(project, caller).lines, ids)
+    cards = _leave_out_said(cards, said)
+    said += [line.text for line in cards]
     own = rule_lines.find_own(project, caller, said=said)
     lessons = lesson_lines.find_newest(
         project,
@@ -77,22 +77,30 @@ def find(
         lessons=card.said_lessons(cards),
     )
     return [
-        pinned,
-        notices,
-        _card_section(cards),
-        *rules,
+        *first,
+        Section(HEADINGS["card"], [_of_card(line.text) for line in cards], CARD_TOKENS),
         Section(f"{OWN}:", own, OWN_TOKENS),
         Section("Newest lessons:", lessons, MAX_TOKENS),
+        notices,
     ]
 
 
-def _rules_in(lines: Iterable[GivenLine]) -> list[GivenLine]:
-    return [line for line in lines if line.kind == Push.PushKind.RULE]
+def _share_room(memories: ToldLines, rules: ToldLines, room: int) -> list[Section]:
+    half = room // 2
+    of_rules = _fit("", rules, half)
+    first = _fit("Told for every session:", memories, room - of_rules.size)
+    return [first, _fit(f"{ACCEPTED}:", rules, room - first.size)]
 
 
-def _put_first(section: Section, given: Collection[GivenLine]) -> Section:
-    """Return the section with the lines that have room before the others, in their order."""
-    return replace(section, lines=sorted(section.lines, key=lambda x: x not in given))
+def _fit(heading: str, told: ToldLines, room: int) -> Section:
+    """Return the lines that have room, and a line that counts those without."""
+    whole = Section(heading, told.lines, room)
+    shown = given_line.lines_in([whole], room)
+    if len(shown) < told.count:
+        less = replace(whole, tokens=room - LEFT_OUT_TOKENS)
+        shown = given_line.lines_in([less], room)
+        shown.append(_of_card(told.describe_left_out(told.count - len(shown))))
+    return replace(whole, lines=shown)
 
 
 def _leave_out_said(lines: Iterable[CardLine], texts: Iterable[str]) -> list[CardLine]:
@@ -102,13 +110,9 @@ def _leave_out_said(lines: Iterable[CardLine], texts: Iterable[str]) -> list[Car
     return [line for line in lines if not earlier.has(line.text)]
 
 
-def _card_section(lines: Iterable[CardLine]) -> Section:
-    return Section(HEADINGS["card"], [_of_card(line) for line in lines], CARD_TOKENS)
-
-
-def _of_card(line: CardLine) -> GivenLine:
-    """Return a line of the project card; a changed line is another one."""
-    return GivenLine(Push.PushKind.CARD, digest(line.text), line.text)
+def _of_card(text: str) -> GivenLine:
+    """Return a line of what was counted; a changed line is another one."""
+    return GivenLine(Push.PushKind.CARD, digest(text), text)
 
 
 def _notices(project: Project, caller: Caller, server: str) -> Sequence[GivenLine]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rest_framework import serializers
@@ -13,6 +14,7 @@ from mcp_server.server.tool_call import McpAnswer, McpCall
 from mcp_server.server.tool_server import ServedTool
 from memories import scopes
 from memories.models import Memory
+from memories.queries import TOLD_TAG
 from memories.serializers import drafts as draft_forms
 from memories.serializers.fields import PathField, TagsField
 from memories.store import write
@@ -62,7 +64,7 @@ def run(call: McpCall) -> McpAnswer:
 
 
 def draft_of(call: McpCall) -> Draft:
-    """Return the draft of a note, or of a fact if a key is given.
+    """Return the draft of a note, or of a fact if a key is given, for every later session.
 
     A key that is bound to a user writes in the scope of that user, as a finished task does.
     """
@@ -71,7 +73,8 @@ def draft_of(call: McpCall) -> Draft:
     fields["project_id"] = str(call.project.pk)
     fields["scope"] = scopes.resolve_for_task(None, call.project, call.caller).to_dict()
     form = validate(draft_forms.CreateMemory, fields)
-    return draft_forms.draft_of(form, call.project, call.caller)
+    draft = draft_forms.draft_of(form, call.project, call.caller)
+    return replace(draft, tags=tuple(dict.fromkeys([*draft.tags, TOLD_TAG])))
 
 
 def describe(receipt: Receipt) -> Mapping[str, Any]:

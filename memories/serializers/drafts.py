@@ -28,7 +28,7 @@ from memories.serializers.fields import (
     VerbatimField,
 )
 from memories.serializers.memories import MemoryDetail, MemoryOut
-from memories.store import memory_types
+from memories.store import claimed_source, memory_types
 from memories.store.drafts import (
     EMPTY_VALUES,
     MAX_CONTENT,
@@ -130,6 +130,14 @@ class MemoryFields(NullIsAbsent, MemoryTextFields):
 class CreateMemory(InProject, MemoryFields):
     """A memory to store."""
 
+    source = serializers.ChoiceField(
+        choices=Memory.Source.choices,
+        required=False,
+        help_text=f"{SOURCE_HELP} `user`, `system` and `reflect` are for curators to claim. "
+        "From others they are stored as `agent`, and a note says so. Without it, it is `user` "
+        "for the key of a curator that is bound to nobody and names no agent and no session.",
+    )
+
 
 class MemoryInBatch(MemoryFields):
     project_id = serializers.CharField(max_length=255, required=False)
@@ -184,6 +192,15 @@ def draft_of(data: dict[str, Any], project: Project, caller: Caller) -> Draft:
         fields["tags"] = tuple(fields["tags"])
     if not fields.get("memory_type"):
         fields["memory_type"] = memory_types.classify(data["content"])
+    fields.setdefault(
+        "source",
+        claimed_source.default_source(
+            project.pk,
+            caller,
+            agent_id=data.get("agent_id", ""),
+            session=data.get("created_in_session_id", ""),
+        ),
+    )
     scope = scopes.resolve(data.get("scope"), project, caller)
     return Draft(**fields, files=file_refs(data), scope=scope)
 

@@ -20,6 +20,19 @@ def may_claim(source: str, project_id: uuid.UUID, caller: Caller) -> bool:
     return source not in RESERVED or caller.may(Role.CURATOR, project_id)
 
 
+def default_source(
+    project_id: uuid.UUID, caller: Caller, *, agent_id: str, session: str
+) -> str:
+    """Return the source of a memory whose writer names none.
+
+    A curator's key that is bound to nobody is a person's own, unless it writes for an agent or
+    in a session.
+    """
+    is_person = not (caller.is_bound or agent_id or session)
+    is_person = is_person and caller.may(Role.CURATOR, project_id)
+    return Memory.Source.USER if is_person else Memory.Source.AGENT
+
+
 def note_of(source: str) -> str:
     return f"source: {source} is for curators to claim; stored as agent"
 

@@ -49,7 +49,7 @@ class TestRemember:
 
         memory = Memory.objects.get(project=project)
         assert result["content"][0]["text"] == f"Stored as {memory.pk}."
-        assert (memory.content, memory.tags) == (sent["content"], ["tide"])
+        assert (memory.content, memory.tags) == (sent["content"], ["tide", "pinned"])
         assert AuditEvent.objects.filter(object_id=str(memory.pk)).exists()
 
     def test_the_same_text_again_is_a_duplicate(self, bob_mcp):

@@ -104,7 +104,7 @@ def test_a_rule_without_room_takes_nothing_along(
         complete(alice_api, CALLS, session_id=f"s{number}")
     rule = {"project_id": str(project.pk), "category": "patterns", "content": RULE}
     assert alice_api.post("/api/v1/playbook/rules", rule).status_code == 201
-    monkeypatch.setattr(session_start, "RULE_TOKENS", 15)
+    monkeypatch.setattr(session_start, "TOLD_TOKENS", 20)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s9", "prompt": "Hm"}
     event = started("s9") if opens == "start" else prompt
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from hashlib import sha256
-from string import ascii_lowercase
 
 import pytest
 from django.utils import timezone
@@ -15,11 +14,12 @@ from conversations.models import Session
 from inference import tokens
 from mcp_server.hooks.harnesses.registry import HARNESSES
 from mcp_server.models import Push
-from memories.models import File
+from memories.models import File, Memory, MemoryExposure
 from memories.scopes import Scope
 from memories.store import write
 from memories.store.drafts import Draft, FileRef
 from playbook.models import Exposure, PlaybookDelta, PlaybookEntry
+from tests.mcp_server.conftest import McpClient
 from tests.mcp_server.hooks.conftest import started, text_of
 
 pytestmark = pytest.mark.django_db
@@ -384,11 +384,22 @@ class TestProposals:
 
         text = text_of(hook(curator, **started()))
 
-        assert (
-            "1 proposal waits, the oldest for 9 days: http://testserver/admin/inbox/"
-            in text
-        )
+        line = "1 proposal waits, the oldest for 9 days: http://testserver/admin/inbox/"
+        assert line in text
         assert str(project.pk) in text
+
+    @pytest.mark.usefixtures("waiting")
+    def test_the_line_is_the_last_and_keeps_its_room(
+        self, hook, client_of, project, rule, lesson
+    ):
+        for number in range(40):
+            rule(f"Rule {number}: when the {number}. ledger closes, count it twice.")
+            lesson(f"{number} ledgers closed: " + f"step {number} took long, " * 12)
+
+        text = text_of(hook(client_of(project, role=Role.CURATOR), **started()))
+
+        assert "1 proposal waits" in text.splitlines()[-2]
+        assert tokens.estimate(text) > 1_000
 
     @pytest.mark.usefixtures("waiting")
     def test_nobody_else_s_agent_does(self, hook, bob_api):
@@ -531,34 +542,85 @@ class TestBranches:
         assert answer.headers["X-Given-Files"] == '["src/pay.py"]'
 
 
-class TestPinned:
-    """What `am remember` tells: it stands first, and newer memories do not displace it."""
+class TestTold:
+    """What people told: it stands first, and newer memories do not displace it in silence."""
 
     FACT = "Sales are in thousands of euros."
 
     @pytest.fixture
     def pinned(self, bob_api, project):
-        def pinned(text=TestPinned.FACT, **more):
+        def pinned(text=TestTold.FACT, api=bob_api, **more):
             body = {"project_id": str(project.pk), "content": text, "tags": ["pinned"]}
-            answer = bob_api.post("/api/v1/memories", body | more)
+            answer = api.post("/api/v1/memories", body | more)
             assert answer.status_code in (200, 201), answer.content
             return answer.json()["id"]
 
         return pinned
 
     def test_it_stands_first_however_much_was_stored_since(
-        self, hook, bob_api, pinned, lesson, rule
+        self, hook, bob_api, alice_api, pinned, lesson, rule, complete
     ):
-        pinned()
-        rule()
+        doors = {
+            "tool": lambda words: McpClient(bob_api).call("remember", content=words),
+            "tag": pinned,
+            "fact": lambda words: pinned(words, tags=[], kind="fact"),
+            "owner": lambda words: pinned(words, tags=[], api=alice_api),
+            "rule": rule,
+        }
+        wordings = (
+            "Sales by {} are in thousands of euros.",
+            "The figures of {} stand for thousands of euros, never for single ones.",
+            "Umsätze von {} stehen in Tausend Euro.",
+        )
+        told = [(door, words.format(door)) for door in doors for words in wordings]
+        for door, words in told:
+            doors[door](words)
         for number in range(60):
             lesson(f"Pump {number} of the plant needs filter {number * 7}.")
+        for number in range(20):
+            complete(bob_api, goal=f"Mend pump {number}", session_id=f"s{number}")
 
         text = text_of(hook(bob_api, **started()))
 
-        assert f'"{self.FACT}"' in text
-        assert text.index(self.FACT) < text.index(RULE)
-        assert text.count(self.FACT) == 1
+        assert [words for _, words in told if text.count(f'"{words}"') != 1] == []
+        first = text.splitlines()[2 : 4 + len(told)]
+        assert [line for line in first if "Pump" in line] == []
+
+    def test_what_was_told_first_and_last_has_room_before_the_rest(
+        self, hook, bob_api, pinned
+    ):
+        for number in range(60):
+            pinned(f"Depot {number} of the plant holds {number * 7} filters, no more.")
+
+        text = text_of(hook(bob_api, **started()))
+
+        assert '"Depot 0 of' in text and '"Depot 59 of' in text
+        assert '"Depot 30 of' not in text
+        assert f"- {60 - text.count('Depot')} more have no room here" in text
+
+    def test_what_tasks_used_has_room_first(self, hook, bob_api, pinned):
+        ids = [
+            pinned(f"Depot {n} of the plant has {n * 7} filters.") for n in range(60)
+        ]
+        used = {
+            "project_id": Memory.objects.get(pk=ids[30]).project_id,
+            "memory_id": ids[30],
+        }
+        key = {"key_id": bob_api.key.pk, "used_as": "cited"}
+        MemoryExposure.objects.create(**used, **key)
+
+        lines = text_of(hook(bob_api, **started())).splitlines()
+
+        assert "Depot 30 of" in lines[3]
+
+    def test_what_an_agent_learned_in_a_conversation_was_not_told(
+        self, hook, bob_api, project
+    ):
+        fact = {"project_id": str(project.pk), "content": self.FACT, "kind": "fact"}
+        fact |= {"created_in_session_id": "s1"}
+        assert bob_api.post("/api/v1/memories", fact).status_code == 201
+
+        assert hook(bob_api, **started()) == {}
 
     def test_told_again_it_stays(self, hook, bob_api, pinned, project, alice):
         write.store(project, Draft(content=self.FACT, memory_type="learning"), alice)
@@ -566,16 +628,13 @@ class TestPinned:
 
         assert self.FACT in text_of(hook(bob_api, **started()))
 
-    def test_what_has_no_room_is_counted(self, hook, bob_api, pinned):
-        for letter in ascii_lowercase:
-            words = " ".join(letter * length for length in range(4, 14))
-            pinned(f"Depot {words}.")
+    def test_rules_without_room_are_counted(self, hook, bob_api, rule):
+        for number in range(70):
+            rule(f"Rule {number}: when the {number}. ledger closes, count it twice.")
 
         text = text_of(hook(bob_api, **started()))
 
-        given = text.count("Depot")
-        assert 5 < given < 26
-        assert f"{26 - given} more have the tag pinned" in text
+        assert f"- {70 - text.count('ledger closes')} more have no room here" in text
 
     def test_an_unsafe_one_of_somebody_else_is_not_given(
         self, hook, alice_api, bob_api, pinned
