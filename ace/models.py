@@ -315,7 +315,7 @@ class TaskCommand(models.Model):
     )
     kind = models.CharField(max_length=8)
     pattern = models.CharField(max_length=250)
-    # The newest one of the run, without flags of verbosity.
+    # With its folder and variables, without flags of verbosity.
     text = models.CharField(max_length=250)
     outcome = models.CharField(max_length=8, choices=CommandOutcome)
     times = models.PositiveSmallIntegerField(default=1)
@@ -331,7 +331,7 @@ class TaskCommand(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "pattern", "outcome"], name="task_command_once_per_run"
+                fields=["run", "text", "outcome"], name="task_command_once_per_run"
             ),
             models.CheckConstraint(
                 condition=models.Q(outcome__in=["worked", "faults", "failed"]),

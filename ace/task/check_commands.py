@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -74,20 +75,33 @@ class CheckCommand:
     text: str
 
 
-def find(command: str) -> list[CheckCommand]:
-    """Return the checks of a command line, in order; none of a line that has no check."""
+def find(command: str, inside: str = "") -> list[CheckCommand]:
+    """Return the checks of a command line, in order; none of a line that has no check.
+
+    The line was run `inside` a folder of the checkout.
+    """
     checks: list[CheckCommand] = []
-    folder: list[str] = []
+    folder = _go_to(inside)
     setup: list[str] = []
     for simple in shell.parse(command):
         if simple.program == "cd":
             name = _folder(simple)
-            folder = [f"cd {_quote(name)} &&"] if name else []
+            folder = _go_to(posixpath.join(inside, name) if name else "")
         elif simple.program in _SETTERS:
             setup += [*map(_hide, simple.words), "&&"]
         elif check := read(simple, [*setup, *folder]):
             checks.append(check)
     return checks
+
+
+def core_of(text: str) -> tuple[str, ...]:
+    """Return the words of a check behind its folder, its variables and its wrappers."""
+    last = shell.parse(text)[-1]
+    return (*last.words, *last.reads, *last.writes)
+
+
+def _go_to(folder: str) -> list[str]:
+    return [f"cd {_quote(folder)} &&"] if folder else []
 
 
 def read(simple: SimpleCommand, start: Sequence[str] = ()) -> CheckCommand | None:

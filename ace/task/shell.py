@@ -49,6 +49,10 @@ _LEXEME = re.compile(
     r"|(?P<plain>[^\s'\"\\;&|<>()]++)|(?P<other>.)",
     re.DOTALL,
 )
+_SEPARATOR = re.compile(
+    r"'[^']*+'|\"(?:[^\"\\]++|\\.)*+\"|\\.|[<>]&|&>|(?P<end>\|\||&&|\|&?|[;&\n])",
+    re.DOTALL,
+)
 _QUOTED = re.compile(r"\\([\"\\$`])")
 
 
@@ -94,6 +98,28 @@ def join(argv: Sequence[str]) -> str:
     if len(argv) == 2 and argv[0] == "apply_patch":
         return "\n".join(argv)
     return shlex.join(argv)
+
+
+def find_deciding(text: str) -> str:
+    """Return the commands of a line of which each one's failure is the failure of the line.
+
+    Of `make a; make b && make c | tail` this is `make b`.
+    """
+    parts, piped, at = [], False, 0
+    text = text[:MAX_COMMAND].rstrip("; \t\r\n")
+    for match in _SEPARATOR.finditer(text):
+        end = match["end"]
+        if not end:
+            continue
+        piped = piped or end in ("|", "|&")
+        if end == "||":
+            return ""
+        if end in ("&&", ";", "&", "\n"):
+            parts += [] if piped else [text[at : match.start()]]
+            parts, piped = (parts if end == "&&" else []), False
+            at = match.end()
+    last = text[at:]
+    return " && ".join(parts if piped or not last.strip() else [*parts, last])
 
 
 def parse(text: str) -> tuple[SimpleCommand, ...]:

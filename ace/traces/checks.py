@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Sequence
 
 from access.restored_caller import caller_of
 from ace.models import AceRun, TaskCommand
 from ace.repairs import failed_call
 from ace.repairs.failed_call import FailureKind
 from ace.repairs.record import session_of
-from ace.task import check_commands
+from ace.task import check_commands, shell
+from ace.task.check_commands import CheckCommand, CheckKind
 from ace.task.task import ToolCall
 from common.db import write
 from common.ids import uuid7
@@ -24,15 +25,16 @@ def store(run: AceRun) -> None:
     rows: dict[tuple[str, str], TaskCommand] = {}
     session, person = session_of(run), caller_of(run).person
     for call in run.task.calls:
-        checks = check_commands.find(call.command) if call.command else []
+        folder = _folder(call, run.analysis.roots)
+        checks = check_commands.find(call.command, folder) if call.command else []
         outcome = _outcome(call) if checks else Outcome.WORKED
         if outcome != Outcome.WORKED and len(checks) > 1:
             continue  # which of them failed is not known
-        for check in checks:
-            known = rows.get((check.pattern, outcome))
-            # The id of the first use: the ids of a run are in the order of first uses.
-            rows[check.pattern, outcome] = TaskCommand(
-                id=known.id if known else uuid7(),
+        for check in _known(checks, call) if outcome == Outcome.WORKED else checks:
+            known = rows.pop((check.text, outcome), None)
+            # In the order of the last uses: a line that failed last does not work.
+            rows[check.text, outcome] = TaskCommand(
+                id=uuid7(),
                 project=run.project,
                 run=run,
                 kind=check.kind,
@@ -44,12 +46,29 @@ def store(run: AceRun) -> None:
                 person=person,
             )
     if rows:
-        _insert(list(islice(rows.values(), MAX_COMMANDS)))
+        _insert(list(rows.values())[-MAX_COMMANDS:])
+
+
+def _folder(call: ToolCall, roots: Sequence[str]) -> str:
+    """Return the folder below the root in which a call ran, or "" for the root."""
+    return call.cwd.rstrip("/").removeprefix(roots[0]).strip("/") if roots else ""
 
 
 @write
 def _insert(rows: list[TaskCommand]) -> None:
     TaskCommand.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _known(checks: Sequence[CheckCommand], call: ToolCall) -> list[CheckCommand]:
+    """Leave out the checks of which nothing says that they worked: another program hides it."""
+    deciding = check_commands.find(shell.find_deciding(call.command))
+    sure = {check_commands.core_of(check.text) for check in deciding}
+    return [
+        check
+        for check in checks
+        if check_commands.core_of(check.text) in sure
+        or (check.kind == CheckKind.TEST and call.test_counts)
+    ]
 
 
 def _outcome(call: ToolCall) -> TaskCommand.CommandOutcome:

@@ -29,7 +29,7 @@ from bench.judge.session_calls import (
 from bench.report import quality_metrics
 from common.caller import Caller
 from common.text import word_hashes
-from context.card import card, card_rows, failures, known_commands
+from context.card import card, card_rows, known_commands
 from context.card.card import ProjectCard
 from context.files import file_use, recommend, twins
 from playbook.models import PlaybookEntry
@@ -256,10 +256,10 @@ def _is_given(
     """Return whether the card or a rule names the failure, with its cure."""
     step = {"tool": call.tool, "arguments": dict(call.arguments), "error": call.result, "cwd": call.cwd}  # fmt: skip
     failure = failed_call.read(tasks.parse_failed_call(step))
-    names = {failures.name_of(each.name) for each in failure.signatures} if failure else set()  # fmt: skip
+    names = {each.name for each in failure.signatures} if failure else set()
     if names & set(subjects):
         return True
-    of_linter = [name.removeprefix("lint ") for name in names if name.startswith("lint ")]  # fmt: skip
+    of_linter = [name.removeprefix("lint ").partition(":")[0] for name in names if name.startswith("lint ")]  # fmt: skip
     return any(f"`{rule}`" in content for rule in of_linter for content in rules)
 
 

@@ -10,7 +10,7 @@ from ace.repairs.trust import CureLessons
 from common.text.quote import json_string
 
 Section = Literal["failure", "command", "work"]
-MAX_WORDS = 110  # characters of a command, a path or code
+MAX_WORDS = 240  # characters of a command, a path or code; a check has at most 200
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,11 @@ class CardRows:
 
 
 def read(project: Project, caller: Caller) -> CardRows:
-    """Return the rows of the tasks that the caller may see."""
+    """Return the rows of the tasks that the caller may see; what linters find is of the code."""
     repairs = (
         ObservedRepair.objects.reachable(project, caller)
         .filter(machine="")
+        .exclude(kind=ObservedRepair.RepairKind.LINT)
         .select_related("run")
         .defer("run__request", "run__result", "run__phases")
     )

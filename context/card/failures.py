@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from ace.models import ObservedRepair
 from ace.repairs import fix_text, lookup, trust
-from ace.repairs.failed_call import FailureKind, FailureSignature
-from ace.repairs.lookup import KnownFix
+from ace.repairs.failed_call import FailureSignature
 from common.caller import Caller
 from context.card.card_line import MAX_WORDS, CardLine, count, quote
 from projects.models import Project
@@ -34,24 +33,18 @@ def find(
     lines: list[CardLine] = []
     for name, repairs in groups:
         cure = trust.choose(FailureSignature(name, ""), repairs)
-        if cure is None or len(lines) == MAX_LINES:
+        if cure is None or cure.sessions < MIN_SESSIONS or len(lines) == MAX_LINES:
             continue
         of_cure = lessons.of(cure.uses)
         fix = lookup.of_cure(project, cure, own, of_cure)
-        if said := _say(fix, repairs):
+        if fix.silence is None:
             sessions = len({row.session for row in repairs})
             last = repairs[0].created_at.date()
             shown = name.removeprefix(f"{fix.words.kind} ")[:MAX_NAME]
+            said = fix_text.describe(fix.words, MAX_WORDS)
             text = f"- {fix.words.kind} {quote(shown)}: {said} {count(sessions, last)}"
             lines.append(CardLine("failure", text, name, sessions, last, of_cure))
     return lines
-
-
-def name_of(signature: str) -> str:
-    """Return the name by which the card counts a failure: of a linter, its rule alone."""
-    if not signature.startswith("lint "):
-        return signature
-    return signature.partition(":")[0]
 
 
 def _groups(
@@ -59,8 +52,8 @@ def _groups(
 ) -> Iterator[tuple[str, Sequence[ObservedRepair]]]:
     by_name: defaultdict[str, list[ObservedRepair]] = defaultdict(list)
     for row in rows:
-        if signature := str(row.seen.get("name", "")):
-            by_name[name_of(signature)].append(row)
+        if name := str(row.seen.get("name", "")):
+            by_name[name].append(row)
     counted = [
         (len({row.session for row in repairs}), name, repairs)
         for name, repairs in by_name.items()
@@ -70,21 +63,3 @@ def _groups(
     ):
         if sessions >= MIN_SESSIONS:
             yield name, repairs
-
-
-def _say(fix: KnownFix, repairs: Sequence[ObservedRepair]) -> str:
-    """Return what cured a failure, or "" if that may not be said or says nothing."""
-    words, is_said = fix.words, fix.silence is None and fix.cure.sessions >= MIN_SESSIONS  # fmt: skip
-    if words.kind == FailureKind.LINT:
-        if fix.cure.has_failed_since or fix.silence is trust.Silence.WITHDRAWN:
-            return ""
-        kinds = _count_edits(repairs)
-        has_example = is_said and words.worked and "\n" not in words.worked
-        return f"{kinds}, as in {quote(words.worked)}" if has_example else kinds
-    return fix_text.describe(words, MAX_WORDS) if is_said else ""
-
-
-def _count_edits(repairs: Sequence[ObservedRepair]) -> str:
-    counts = Counter(row.cure for row in repairs if row.has_worked)
-    most = [cure for cure, _ in sorted(counts.items(), key=lambda c: (-c[1], c[0]))[:2]]
-    return " or ".join(map(fix_text.describe_edit, most))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace.task import check_commands
+from ace.task import check_commands, shell
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,33 @@ def test_a_path_of_one_machine_is_hidden():
     (found,) = check_commands.find("go build -o /home/ana/bin/shop ./cmd/shop")
 
     assert found.text == "go build -o <path> ./cmd/shop"
+
+
+@pytest.mark.parametrize(
+    ("line", "deciding"),
+    [
+        ("make test 2>&1", ["make test 2>&1"]),
+        ("make a; make b && make c | tail", ["make b"]),
+        ("make fmt && make lint", ["make fmt", "make lint"]),
+        ("make lint || true", []),
+        ("make serve &", []),
+        ("make lint | tee log", []),
+        ("cd web && pytest -k 'a|b; c'", ["cd web", "pytest -k 'a|b; c'"]),
+    ],
+)
+def test_only_commands_whose_failure_is_that_of_the_line_decide(line, deciding):
+    found = [part.strip() for part in shell.find_deciding(line).split("&&")]
+
+    assert list(filter(None, found)) == deciding
+
+
+@pytest.mark.parametrize(
+    ("text", "core"),
+    [
+        ("SHOP_ENV=test pytest tests/cart", "pytest tests/cart"),
+        ("export A=1 && cd web && npx vitest run", "vitest run"),
+        ("poetry run pytest", "pytest"),
+    ],
+)
+def test_the_core_of_a_check_stands_behind_folder_variables_and_wrapper(text, core):
+    assert check_commands.core_of(text) == tuple(core.split())

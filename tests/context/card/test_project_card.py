@@ -11,10 +11,11 @@ from common.caller import Role
 from context.card import failures
 from context.headings import HEADINGS
 from inference import tokens
-from tests.context.card.task_calls import bash
+from tests.context.card.task_calls import ROOT, bash
 
 pytestmark = pytest.mark.django_db
 FLAG = "flag provided but not defined: -tag\nusage: go test [build flags]"
+NO_VARIABLE = "KeyError: 'SHOP_ENV'"
 GIT_FLAG = "fatal: unrecognized argument: --onelin"
 
 
@@ -28,7 +29,7 @@ class TestCommands:
         self, complete, card, bob_api
     ):
         for name in ("TestA", "TestB", "TestC"):
-            complete(bob_api, bash(f"go test -v ./pay/... -run {name} 2>&1 | tail -5"))
+            complete(bob_api, bash(f"go test -v ./pay/... -run {name} 2>&1"))
 
         assert subjects(card(bob_api), "command") == ["go test ./pay/... -run <name>"]
 
@@ -43,27 +44,80 @@ class TestCommands:
         complete(client_of(project), bash("pytest -p other"))
         assert subjects(card(alice_api), "command") == ["pytest -p other"]
 
-        for _ in range(3):
-            complete(alice_api, bash("make lint"))
-        for _ in range(2):
-            complete(bob_api, bash("make lint", "make: *** No rule to make target 'lint'.", status="error"))  # fmt: skip
-        assert "make lint" in subjects(card(client_of(project)), "command")
-
     def test_what_worked_in_two_does_not(self, complete, card, bob_api):
         for _ in range(2):
             complete(bob_api, bash("make lint"))
 
         assert subjects(card(bob_api), "command") == []
 
-    def test_one_that_failed_in_its_last_two_uses_drops_out(
-        self, complete, card, bob_api
+    def test_a_line_that_failed_since_is_not_said_to_work(
+        self, complete, card, bob_api, alice_api
     ):
-        for _ in range(3):
-            complete(bob_api, bash("make lint"))
-        for _ in range(2):
-            complete(bob_api, bash("make lint", "make: *** No rule to make target 'lint'.", status="error"))  # fmt: skip
+        for name in "abc":
+            complete(alice_api, bash(f"pytest tests/{name}"), bash("pytest tests/a"), bash("make lint"))  # fmt: skip
+        complete(bob_api, bash("pytest tests/b", NO_VARIABLE, status="error"))
+        complete(bob_api, bash("pytest tests/c", NO_VARIABLE, status="error"))
+        complete(bob_api, bash("pytest tests/d", "FAILED tests/d - assert 1 == 2"))
 
-        assert subjects(card(bob_api), "command") == []
+        assert set(subjects(card(alice_api), "command")) == {
+            "make lint",
+            "pytest tests/a",
+        }
+
+    def test_only_runs_whose_exit_is_known_count(self, complete, card, bob_api):
+        for _ in range(3):
+            complete(
+                bob_api,
+                bash("make lint | tail -3"),
+                bash("make build; echo done"),
+                bash("make format || true"),
+                bash("make lint && make check | tail -3"),
+                bash("pytest tests/cart | tail -3", "=== 3 passed in 0.10s ==="),
+            )
+
+        assert subjects(card(bob_api), "command") == ["make lint", "pytest tests/cart"]
+
+    @pytest.mark.parametrize(
+        ("failing", "working"),
+        [
+            ("pytest tests/cart", "SHOP_ENV=test pytest tests/cart"),
+            ("npm test", "cd web && npm test"),
+            ("pytest tests/cart", "export SHOP_ENV=test && pytest tests/cart"),
+            ("CI=1 make build", "make build"),
+        ],
+    )
+    def test_a_twin_that_failed_stands_beside_its_mend(
+        self, complete, card, bob_api, failing, working
+    ):
+        for _ in range(2):
+            complete(
+                bob_api,
+                bash(failing, NO_VARIABLE, status="error"),
+                bash(working),
+            )
+
+        said = [line["text"] for line in card(bob_api).json()["items"]]
+
+        assert len(said) == 1
+        assert f'"{failing}" failed; "{working}" worked (2 sessions' in said[0]
+
+    def test_a_line_says_that_its_last_run_found_faults(self, complete, card, bob_api):
+        for _ in range(3):
+            complete(bob_api, bash("pytest tests/cart"))
+        complete(
+            bob_api, bash("pytest tests/cart", "FAILED tests/cart - assert 1 == 2")
+        )
+
+        [line] = card(bob_api).json()["items"]
+
+        assert line["why"] == "command, 3 sessions"
+        assert line["text"].endswith("; its last run found faults")
+
+    def test_the_folder_of_a_call_is_part_of_the_command(self, complete, card, bob_api):
+        for _ in range(3):
+            complete(bob_api, bash("ls"), bash("npm test", cwd=f"{ROOT}/web"))
+
+        assert subjects(card(bob_api), "command") == ["cd web && npm test"]
 
     def test_one_with_a_danger_in_the_part_that_is_cut_is_left_out(
         self, complete, card, bob_api
