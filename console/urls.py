@@ -6,6 +6,7 @@ from console.agents.views import AgentPage, RunPage, RunsPage
 from console.connect.views import ConnectPage
 from console.files.views import FilePage, FilesPage
 from console.home.views import HomePage
+from console.insights.views import InsightsPage
 from console.jobs.views import SchedulesPage
 from console.people.views import AgentMemoryPage, PersonPage
 from console.playbook import views as playbook
@@ -19,6 +20,7 @@ app_name = "console"
 urlpatterns: list[URLPattern | URLResolver] = [
     staff_route("", HomePage, "home"),
     staff_route("weekly/", WeeklyPage, "weekly"),
+    staff_route("insights/", InsightsPage, "insights"),
     path("inbox/", include("console.inbox.urls")),
     staff_route("search-memories/", SearchPage, "search"),
     staff_route("files/", FilesPage, "files"),

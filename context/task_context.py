@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, TypeVar
 
@@ -44,7 +45,7 @@ from memories.read import search
 from memories.scopes import Scope
 from playbook.entries import freshness
 from playbook.models import Exposure
-from playbook.reading import entry_list, exposures, own_lessons
+from playbook.reading import entry_list, exposures, own_lessons, withholding
 from playbook.reading.own_lessons import OwnLesson
 from playbook.rule_text.applicability import read_surroundings
 from projects.models import Project
@@ -210,6 +211,10 @@ def for_task(
         own=own_lessons.find(project, caller) if "rules" in parts else (),
         decisions=decided,
     )
+    in_text = [line.item for line in chosen.lines]
+    scores = {x.entry.pk: x.score for x in in_text if isinstance(x, RelevantRule)}
+    withheld = withholding.draw(project, scores, caller, session)
+    chosen = _without(chosen, withheld)
     text = write(chosen, budget)
     context = TaskContext(
         text,
@@ -225,10 +230,12 @@ def for_task(
     )
     exposures.record(
         project,
-        {rule.entry.pk: rule.score for rule in context.entries},
+        scores,
         caller,
         source=Exposure.ExposureSource.CONTEXT,
         agent_id=agent_id,
+        session=session,
+        withheld=withheld,
     )
     memory_exposures.record(
         project,
@@ -237,6 +244,15 @@ def for_task(
         agent_id=agent_id,
     )
     return context
+
+
+def _without(chosen: Selection[Item], rules: Collection[uuid.UUID]) -> Selection[Item]:
+    lines = [
+        line
+        for line in chosen.lines
+        if not (isinstance(line.item, RelevantRule) and line.item.entry.pk in rules)
+    ]
+    return replace(chosen, lines=lines)
 
 
 def _left_out_note(records: int) -> Iterator[str]:

@@ -52,6 +52,7 @@ PAGE_GROUPS: list[tuple[str, list[SidebarPage]]] = [
         "Learning",
         [
             ("Weekly", "calendar_view_week", "console:weekly", ""),
+            ("Insights", "insights", "console:insights", ""),
             ("Runs", "play_circle", "ace.acerun", ""),
             ("Model calls", "smart_toy", "inference.modelcall", ""),
         ],

@@ -20,6 +20,7 @@ from playbook.queries import (
     UNDECIDED,
     DeltaQuerySet,
     EntryQuerySet,
+    ExposureQuerySet,
     MemoryScopedQuerySet,
     PlaybookChangeQuerySet,
     ProjectScopedQuerySet,
@@ -651,9 +652,13 @@ class Exposure(models.Model):
     )
     # The request that gave the entry to the agent.
     request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # The digest of the session that was given the entry, or from which it was withheld
+    # (`playbook.reading.withholding`).
+    session = models.CharField(max_length=32, blank=True, default="", db_default="")
+    is_withheld = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField(auto_now_add=True)
 
-    objects = ProjectScopedQuerySet.as_manager()
+    objects = ExposureQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]
@@ -673,6 +678,11 @@ class Exposure(models.Model):
                 name="exposure_uncredited",
             ),
             models.Index(fields=["entry", "-at"], name="exposure_entry_newest"),
+            models.Index(
+                fields=["project", "at"],
+                condition=~models.Q(session=""),
+                name="exposure_of_session",
+            ),
         ]
 
     def __str__(self) -> str:

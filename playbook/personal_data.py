@@ -179,7 +179,11 @@ class PlaybookErasure(ErasureHandler):
             **dict.fromkeys(("actor", "agent_id"), AUTHOR_NAME),
             **dict.fromkeys(("action", "entry_label", "request_id"), SERVICE_VALUE),
         },
-        Exposure: {"agent_id": AUTHOR_NAME, "request_id": SERVICE_VALUE},
+        Exposure: {
+            "agent_id": AUTHOR_NAME,
+            "request_id": SERVICE_VALUE,
+            "session": "a digest of the name of a session",
+        },
         Playbook: {},
         Support: {},
     }

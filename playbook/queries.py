@@ -59,6 +59,12 @@ class ProjectScopedQuerySet(models.QuerySet[M]):
         return self.filter(project_id__in=Project.objects.visible_to(caller))
 
 
+class ExposureQuerySet(ProjectScopedQuerySet[Any]):
+    def given(self) -> Self:
+        """Leave out what was withheld, which nobody was given."""
+        return self.filter(is_withheld=False)
+
+
 class EntryQuerySet(ProjectScopedQuerySet[Any]):
     def current(self) -> Self:
         return self.filter(status="active")

@@ -337,6 +337,8 @@ class ProjectOptions(SettingsSection):
     conversations: ConversationSettings = ConversationSettings()
     agents: AgentSettings = AgentSettings()
     hooks: HookSettings = HookSettings()
+    # Whether one session in ten goes without a learned rule, to count what the rule changes.
+    withhold: bool = True
     # Phrases that say, in any language, that a sentence holds from now on (docs/ace.md).
     lasting_phrases: Annotated[
         list[Annotated[str, Field(min_length=2, max_length=60)]], Field(max_length=100)

@@ -58,8 +58,10 @@ def find(project: Project, caller: Caller) -> FirstSteps:
     # What `ace.feedback_source` does not believe to be a person's has `counted_as`.
     by_person = runs.filter(request__feedback_source="human", request__feedback__gt="")
     feedback = by_person.exclude(request__has_key="counted_as")
-    given = Exposure.objects.visible_to(caller).filter(
-        **theirs, source__in=[Source.CONTEXT, Source.RENDER]
+    given = (
+        Exposure.objects.visible_to(caller)
+        .given()
+        .filter(**theirs, source__in=[Source.CONTEXT, Source.RENDER])
     )
     events = HookCount.objects.visible_to(caller).filter(**theirs)
     pushes = Push.objects.visible_to(caller).filter(**theirs, kind__in=LEARNED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from memories.models import Memory
 from memories.read import exposures as memory_exposures
 from memories.read.recalls import note_recalled
 from playbook.models import Exposure
-from playbook.reading import exposures
+from playbook.reading import exposures, withholding
 from projects.models import Project
 
 log = structlog.get_logger(__name__)
@@ -219,7 +219,13 @@ def _give(
     )
     if not new:
         return HookAnswer({})
-    _note_given(project, new, caller)
+    rules = _ids(new, Push.PushKind.RULE)
+    withheld = withholding.draw(project, rules, caller, event.session)
+    _note_given(project, event, new, caller, withheld=withheld)
+    names = {str(pk) for pk in withheld}
+    new = [line for line in new if line.subject not in names]
+    if not new:
+        return HookAnswer({})
     files = dict.fromkeys(path for line in new for path in line.files)
     text = fence(_write(opening, chosen, new))
     return HookAnswer(harness.write(event, text), tuple(files)[:MAX_FILES])
@@ -236,7 +242,14 @@ def _write(
     return "\n".join(written)
 
 
-def _note_given(project: Project, lines: Sequence[GivenLine], caller: Caller) -> None:
+def _note_given(
+    project: Project,
+    event: HookEvent,
+    lines: Sequence[GivenLine],
+    caller: Caller,
+    *,
+    withheld: Collection[uuid.UUID],
+) -> None:
     """Record the rules and memories, which the next finished task is credited with."""
     agent_id = exposures.resolve_agent(caller, "")
     exposures.record(
@@ -245,6 +258,8 @@ def _note_given(project: Project, lines: Sequence[GivenLine], caller: Caller) ->
         caller,
         source=Exposure.ExposureSource.CONTEXT,
         agent_id=agent_id,
+        session=event.session,
+        withheld=withheld,
     )
     rows = Memory.objects.visible_to(caller).light()
     memories = rows.in_bulk(_ids(lines, Push.PushKind.MEMORY))

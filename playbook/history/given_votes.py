@@ -33,7 +33,7 @@ def vote(entry: PlaybookEntry, kind: VoteKind, caller: Caller, *, note: str) -> 
     # Under the lock, two votes of one key cannot both be the first.
     lock_playbook(entry.project)
     keys = ApiKey.objects.of_same_line(caller.key_id)
-    given = Exposure.objects.filter(entry=entry, key_id__in=keys.values("pk"))
+    given = Exposure.objects.given().filter(entry=entry, key_id__in=keys.values("pk"))
     last = given.order_by("-pk").values_list("at", flat=True).first()
     if last is None:
         raise UnseenRule

@@ -81,7 +81,7 @@ def _unused(project: Project, rows: EntryQuerySet) -> Iterator[PlaybookDelta]:
     They are never more than the limit of removals, and none where no agent asked at all.
     """
     since = timezone.now() - UNUSED
-    given = Exposure.objects.filter(project=project, at__gte=since)
+    given = Exposure.objects.given().filter(project=project, at__gte=since)
     if not given.exists():
         return
     waiting = PlaybookDelta.objects.pending().filter(

@@ -23,6 +23,7 @@ from memories.read.exposures import (
     credit_newest,
 )
 from playbook.models import Exposure, PlaybookEntry
+from playbook.reading import withholding
 from playbook.rule_text.applicability import Surroundings, find_match, names_of
 from projects.models import Project
 
@@ -63,10 +64,12 @@ def record(
     *,
     source: Exposure.ExposureSource,
     agent_id: str = "",
+    session: str = "",
+    withheld: Collection[uuid.UUID] = (),
 ) -> None:
     """Record the entries that a key got, with the cosine of each entry to the task.
 
-    Without a key the caller is a person, and nothing is recorded.
+    Those that were withheld from the session are recorded as such. Without a key the caller is a person, and nothing is recorded.
     """
     if caller.key_id is None:
         return
@@ -79,6 +82,8 @@ def record(
             source=source,
             relevance=similarity,
             request_id=caller.request_id[:64],
+            session=withholding.digest_of(session),
+            is_withheld=entry_id in withheld,
         )
         for entry_id, similarity in relevance.items()
     )
@@ -94,7 +99,7 @@ def credit(task: FinishedTask) -> None:
     """
     of_run = Exposure.objects.filter(project=task.project, run_id=task.run_id)
     if task.key_id:
-        rows = Exposure.objects.filter(project=task.project)
+        rows = Exposure.objects.given().filter(project=task.project)
         credit_newest(rows, "entry_id", task)
     credited = set(of_run.values_list("entry_id", flat=True))
     reported = {*task.given_entries, *task.cited_entries} - credited
@@ -148,7 +153,7 @@ def _reported_exposure(task: FinishedTask, entry_id: uuid.UUID) -> Exposure:
 
 def count_use(entry: PlaybookEntry) -> EntryUse:
     is_cited = Q(was_cited=True)
-    found = entry.exposures.aggregate(
+    found = entry.exposures.filter(is_withheld=False).aggregate(
         times_given=Count("pk"),
         times_cited=Count("pk", filter=is_cited),
         times_used=Count("pk", filter=is_cited | ~Q(used_as="")),

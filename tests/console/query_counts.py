@@ -136,6 +136,7 @@ QUERIES = {
     "console:sessions": 7,
     "console:sessions q": 18,
     "console:weekly": 14,
+    "console:insights": 10,
 }
 
 # Forms of rows that only the service, or an action of their own, writes and ends.
