@@ -13,6 +13,7 @@ from common.caller import Caller
 from context import task_context
 from context.card.card_line import CardLine
 from context.decisions.decide import Decision
+from context.decisions.passages import Passage
 from context.digest import assemble
 from context.digest.assemble import Digest
 from context.files.recommended_file import FileList
@@ -108,9 +109,11 @@ class Context:
         ]
         skipped = self.task.skipped if self.task else ()
         of_task = [(_describe(one.item), one.reason) for one in skipped]
+        refused = self.task.refused if self.task else ()
         return [
             *of_digest,
             *(ContextItem(item.part, item.id, why) for item, why in of_task),
+            *(_describe_passage(each) for each in refused),
         ]
 
     @property
@@ -162,6 +165,12 @@ def find(project: Project, request: ContextRequest, caller: Caller) -> Context:
     return Context(digest, fix, task)
 
 
+def _describe_passage(passage: Passage) -> ContextItem:
+    """Return a passage with what decided whether it is given: docs/howto/hooks.md."""
+    why = f"evidence {passage.evidence:.2f}, {passage.rare:.1f} rare words"
+    return ContextItem("decisions", str(passage.session_id), why)
+
+
 def _describe(item: Item, text: str = "") -> ContextItem:
     """Return what an item of a task is."""
     match item:
@@ -170,8 +179,7 @@ def _describe(item: Item, text: str = "") -> ContextItem:
                 "card", item.subject, f"{item.section}, {item.sessions} sessions", text
             )
         case Decision():
-            passage = item.answer.passage
-            why = f"evidence {passage.evidence:.2f}, {passage.rare:.1f} rare words"
+            why = _describe_passage(item.answer.passage).why
             return ContextItem("decisions", str(item.answer.id), why, text)
         case RelevantRule():
             return ContextItem("rules", str(item.entry.pk), item.reason, text)

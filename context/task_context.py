@@ -25,7 +25,8 @@ from context.card import card
 from context.card.card_line import CardLine
 from context.decisions import decide
 from context.decisions import lines as decision_lines
-from context.decisions.decide import Decision
+from context.decisions.decide import Decision, Decisions
+from context.decisions.passages import Passage
 from context.files import recommend
 from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
 from context.headings import HEADINGS, ONLY_RULES
@@ -100,13 +101,15 @@ WITH_CARD: tuple[Part, ...] = ("card", *TASK_PARTS)
 class TaskContext:
     """The context of a task: `text` has one line for each item.
 
-    `skipped` are the items that the budget had no room for.
+    `skipped` are the items that the budget had no room for, and `refused` the nearest passages
+    that decide nothing about the task.
     """
 
     text: str
     tokens: int
     selected: Sequence[SelectedLine[Item]] = ()
     skipped: Sequence[Skipped[Item]] = ()
+    refused: Sequence[Passage] = ()
     below_gate: int = 0
     notes: tuple[str, ...] = ()
 
@@ -161,9 +164,9 @@ def for_task(
     at_hand = at_hand or AtHand()
     budget = token_budget or TOKEN_BUDGET
     limit = top_k or TOP_K
-    decided: Sequence[Decision] = ()
+    decided = Decisions()
     if "decisions" in parts:
-        decided = decide.find(project, description, caller, session=session).given
+        decided = decide.find(project, description, caller, session=session)
     store = [] if top_k else small_store.read(project, caller, at_hand.scopes)
     request = search.MemorySearch(
         description,
@@ -209,7 +212,7 @@ def for_task(
         budget,
         card_lines=lines,
         own=own_lessons.find(project, caller) if "rules" in parts else (),
-        decisions=decided,
+        decisions=decided.given,
     )
     in_text = [line.item for line in chosen.lines]
     scores = {x.entry.pk: x.score for x in in_text if isinstance(x, RelevantRule)}
@@ -221,6 +224,7 @@ def for_task(
         tokens.estimate(text),
         chosen.lines,
         chosen.skipped,
+        decided.refused,
         below_gate=known.below_gate,
         notes=tuple(
             dict.fromkeys(

@@ -72,6 +72,12 @@ class Decisions:
     given: Sequence[Decision] = ()
     best: Sequence[Passage] = ()
 
+    @property
+    def refused(self) -> list[Passage]:
+        """The best passages of conversations and commits that are not given."""
+        given = {each.answer.passage.session_id for each in self.given}
+        return [each for each in self.best if each.session_id not in given]
+
 
 def find(
     project: Project,
