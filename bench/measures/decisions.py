@@ -38,6 +38,7 @@ HELP = "Decisions at the first prompt: whole, amended, absent; seconds and token
 SEED = 20261128
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 DAYS = 120  # within which the conversations of a store began
+AMENDMENTS = Path(__file__).parents[1] / "data" / "amendments.jsonl"
 STEP = timedelta(minutes=3)  # between two messages
 Turn = Mapping[str, str]
 
@@ -52,6 +53,9 @@ class TaskResult:
     whole: bool = False
     newest_last: bool | None = None
     absent_given: bool = False
+    # With a later chat that was written blind: whether it is given, and an older one alone.
+    amended: bool | None = None
+    superseded_alone: bool = False
     # With the last word of the agent cut off; None if the rest does not say all.
     cut_whole: bool | None = None
     tokens: int = 0
@@ -155,6 +159,7 @@ class Store:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.chance = random.Random(SEED)
+        self.amendments = {each["id"]: each for each in _read(AMENDMENTS)}
 
     def add_chat(
         self, key: str, turns: Sequence[Turn], at: datetime | None = None
@@ -205,11 +210,20 @@ class Store:
                 last = found.given[-1].answer.id if found.given else None
                 newest = Session.objects.get(project=self.project, key="task 1")
                 result.newest_last = last == newest.pk
+        if task["id"] in self.amendments:
+            self._measure_amended(task, result)
         cut = [_cut_last_word(turns) for turns in task["chats"]]
         if cut and says_all(task, _text_of(cut[-1])):
             with self.kept(cut, None):
                 result.cut_whole = says_all(task, self.ask(task["prompt"])[1])
         return result
+
+    def _measure_amended(self, task: Mapping[str, Any], result: TaskResult) -> None:
+        later = self.amendments[task["id"]]
+        with self.kept([*task["chats"], later["chat"]], None):
+            text = self.ask(task["prompt"])[1]
+        result.amended = bool(re.search(later["new"], text, re.IGNORECASE))
+        result.superseded_alone = bool(text) and not result.amended
 
     def kept(
         self, chats: Sequence[Sequence[Turn]], commit: Mapping[str, str] | None
@@ -309,6 +323,11 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
         f"Sessions: given at {len(sessions['given'])} of {sessions['asked']} first prompts; "
         f"reports of another project: {len(sessions['foreign'])}; first prompts of sessions "
         f"in another store: {len(result['foreign'])}."
+    )
+    amended = [each for each in result["tasks"] if each["amended"] is not None]
+    yield (
+        f"Amended blind: {sum(each['amended'] for each in amended)} of {len(amended)} are given; "
+        f"the superseded one alone {sum(each['superseded_alone'] for each in amended)} times."
     )
     for each in result["tasks"]:
         if not each["whole"]:
