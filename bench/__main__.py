@@ -31,6 +31,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "lessons": ["lesson_families", "model_lessons"],
     "given": ["session_start", "memory_harm"],
     "decisions": ["decisions"],
+    "hooks": ["hook_latency"],
     "pages": ["page_latency"],
 }
 IN_PLACE = "--in-place"
