@@ -65,6 +65,11 @@ class Passages:
     found: Sequence[Passage] = ()
     terms: Sequence[Term] = ()
 
+    def count_rare_together(self, ids: Sequence[uuid.UUID]) -> float:
+        """Count the rare words of the text that these messages have together."""
+        matched = match_terms(ids, self.terms).values()
+        return count_rare(set().union(*matched), self.terms)
+
     def with_name(self) -> Passages:
         """Return the passages that have a rare name of the text."""
         return replace(self, found=[each for each in self.found if each.has_name])

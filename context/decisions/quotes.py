@@ -42,6 +42,11 @@ class Quote:
     moment: datetime
     lines: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """The words without who said them."""
+        return "\n".join(line.partition(": ")[2] for line in self.lines)
+
 
 @dataclass(frozen=True)
 class _Said:
@@ -100,15 +105,6 @@ def of_conversation(passage: Passage, prompt: str, max_bytes: int) -> Quote | No
     if len(new) < MIN_NEW_OF_ALL:
         return None
     return Quote(said[-1].moment, tuple(chosen[seq] for seq in sorted(chosen)))
-
-
-def read_closing(passage: Passage) -> tuple[str, datetime]:
-    """Return the closing words near a passage, and the moment of the last word there."""
-    talk = _read(passage)
-    if not talk.said:
-        return "", passage.moment
-    last = [talk.said[-1], *_find_closing(talk, passage)][-1]
-    return last.text, talk.said[-1].moment
 
 
 def _find_closing(talk: _Talk, passage: Passage) -> list[_Said]:
