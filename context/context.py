@@ -12,8 +12,8 @@ from ace.task.task import ToolCall
 from common.caller import Caller
 from context import task_context
 from context.card.card_line import CardLine
-from context.decisions.decide import Decision
-from context.decisions.passages import Passage
+from context.decisions import lines
+from context.decisions.decide import Answer, Decisions
 from context.digest import assemble
 from context.digest.assemble import Digest
 from context.files.recommended_file import FileList
@@ -28,7 +28,6 @@ from projects.models import Project
 
 Part = Literal["digest", "fix", task_context.Part]
 PARTS: tuple[str, ...] = ("digest", "fix", *get_args(task_context.Part))
-NO_ROOM = "the budget has no room"
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Context:
                 "fix", str(self.fix.cure.newest.run_id), why, self.fix.text
             )
         for line in self.task.selected if self.task else ():
-            yield _describe(line.item, line.text)
+            yield from _describe(line.item, line.text)
 
     @property
     def left_out(self) -> list[ContextItem]:
@@ -108,13 +107,13 @@ class Context:
             ContextItem("digest", str(one.memory_id), one.reason) for one in digest
         ]
         skipped = self.task.skipped if self.task else ()
-        of_task = [(_describe(one.item), one.reason) for one in skipped]
-        refused = self.task.refused if self.task else ()
-        return [
-            *of_digest,
-            *(ContextItem(item.part, item.id, why) for item, why in of_task),
-            *(_describe_passage(each) for each in refused),
+        of_task = [
+            ContextItem(item.part, item.id, one.reason)
+            for one in skipped
+            for item in _describe(one.item)
         ]
+        refused = self.task.decisions.refused if self.task else ()
+        return [*of_digest, *of_task, *map(_describe_answer, refused)]
 
     @property
     def notes(self) -> list[str]:
@@ -165,28 +164,28 @@ def find(project: Project, request: ContextRequest, caller: Caller) -> Context:
     return Context(digest, fix, task)
 
 
-def _describe_passage(passage: Passage) -> ContextItem:
-    """Return a passage with what decided whether it is given: docs/howto/hooks.md."""
+def _describe_answer(answer: Answer, text: str = "") -> ContextItem:
+    """Return a conversation or commit with the figures of the gate: docs/howto/hooks.md."""
+    passage = answer.passage
     why = f"evidence {passage.evidence:.2f}, {passage.rare:.1f} rare words"
-    return ContextItem("decisions", str(passage.session_id), why)
+    return ContextItem("decisions", str(answer.id), why, text)
 
 
-def _describe(item: Item, text: str = "") -> ContextItem:
-    """Return what an item of a task is."""
+def _describe(item: Item, text: str = "") -> Iterator[ContextItem]:
+    """Yield what an item of a task is; the decisions are one item of several."""
     match item:
         case CardLine():
-            return ContextItem(
-                "card", item.subject, f"{item.section}, {item.sessions} sessions", text
-            )
-        case Decision():
-            why = _describe_passage(item.answer.passage).why
-            return ContextItem("decisions", str(item.answer.id), why, text)
+            why = f"{item.section}, {item.sessions} sessions"
+            yield ContextItem("card", item.subject, why, text)
+        case Decisions():
+            for each in item.given:
+                yield _describe_answer(each.answer, text and lines.write(each))
         case RelevantRule():
-            return ContextItem("rules", str(item.entry.pk), item.reason, text)
+            yield ContextItem("rules", str(item.entry.pk), item.reason, text)
         case OwnLesson():
-            return ContextItem("rules", str(item.delta_id), "told by your person", text)
+            yield ContextItem("rules", str(item.delta_id), "told by your person", text)
         case FileList():
             names = ", ".join(each.file_path for each in item.files)
-            return ContextItem("files", names, "files of earlier tasks", text)
+            yield ContextItem("files", names, "files of earlier tasks", text)
         case _:
-            return ContextItem("memories", str(item.hit.memory.pk), item.reason, text)
+            yield ContextItem("memories", str(item.hit.memory.pk), item.reason, text)

@@ -6,7 +6,7 @@ import sys
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal, TypeVar
 
@@ -25,8 +25,7 @@ from context.card import card
 from context.card.card_line import CardLine
 from context.decisions import decide
 from context.decisions import lines as decision_lines
-from context.decisions.decide import Decision, Decisions
-from context.decisions.passages import Passage
+from context.decisions.decide import Decisions
 from context.files import recommend
 from context.files.recommended_file import FileList, FileOfMemories, RecommendedFile
 from context.headings import HEADINGS, ONLY_RULES
@@ -90,7 +89,7 @@ class AtHand:
     scopes: tuple[Scope, ...] = ()
 
 
-Item = CardLine | Decision | RelevantRule | OwnLesson | RelevantMemory | FileList
+Item = CardLine | Decisions | RelevantRule | OwnLesson | RelevantMemory | FileList
 Part = Literal["decisions", "card", "rules", "memories", "files"]
 # An agent that started its session with the card has it already.
 TASK_PARTS: tuple[Part, ...] = ("decisions", "rules", "memories", "files")
@@ -101,15 +100,15 @@ WITH_CARD: tuple[Part, ...] = ("card", *TASK_PARTS)
 class TaskContext:
     """The context of a task: `text` has one line for each item.
 
-    `skipped` are the items that the budget had no room for, and `refused` the nearest passages
-    that decide nothing about the task.
+    `skipped` are the items that the budget had no room for. The `decisions` are one item: one
+    that was amended never stands alone.
     """
 
     text: str
     tokens: int
     selected: Sequence[SelectedLine[Item]] = ()
     skipped: Sequence[Skipped[Item]] = ()
-    refused: Sequence[Passage] = ()
+    decisions: Decisions = field(default_factory=Decisions)
     below_gate: int = 0
     notes: tuple[str, ...] = ()
 
@@ -124,10 +123,6 @@ class TaskContext:
     @property
     def card(self) -> list[CardLine]:
         return self._of(CardLine)
-
-    @property
-    def decisions(self) -> list[Decision]:
-        return self._of(Decision)
 
     @property
     def files(self) -> Sequence[RecommendedFile]:
@@ -212,7 +207,7 @@ def for_task(
         budget,
         card_lines=lines,
         own=own_lessons.find(project, caller) if "rules" in parts else (),
-        decisions=decided.given,
+        decisions=decided,
     )
     in_text = [line.item for line in chosen.lines]
     scores = {x.entry.pk: x.score for x in in_text if isinstance(x, RelevantRule)}
@@ -224,7 +219,7 @@ def for_task(
         tokens.estimate(text),
         chosen.lines,
         chosen.skipped,
-        decided.refused,
+        decided,
         below_gate=known.below_gate,
         notes=tuple(
             dict.fromkeys(
@@ -295,11 +290,12 @@ def select_lines(
     *,
     card_lines: Iterable[CardLine] = (),
     own: Iterable[OwnLesson] = (),
-    decisions: Iterable[Decision] = (),
+    decisions: Decisions | None = None,
 ) -> Selection[Item]:
     """Select the lines section by section; a line that does not fit is left out whole."""
     by_section: dict[str, list[CandidateLine[Item]]] = {name: [] for name in HEADINGS}
-    by_section["decisions"] += map(_decision_line, decisions)
+    if decisions and decisions.given:
+        by_section["decisions"].append(_decision_lines(decisions))
     by_section["card"] += map(_card_line, card_lines)
     for rule in rules:
         by_section[_kind_of(rule)].append(_rule_line(rule))
@@ -354,9 +350,9 @@ def _kind_of(rule: RelevantRule) -> str:
     return "unreviewed_other" if rule.section == "other" else "unreviewed"
 
 
-def _decision_line(decision: Decision) -> CandidateLine[Item]:
-    text = decision_lines.write(decision)
-    return CandidateLine(decision, "decisions", len(text), lambda: text)
+def _decision_lines(decisions: Decisions) -> CandidateLine[Item]:
+    text = "\n".join(map(decision_lines.write, decisions.given))
+    return CandidateLine(decisions, "decisions", len(text), lambda: text)
 
 
 def _card_line(line: CardLine) -> CandidateLine[Item]:

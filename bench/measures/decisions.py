@@ -21,6 +21,7 @@ from bench.report.progress_bar import ProgressBar
 from common.caller import SYSTEM
 from context.decisions import decide
 from context.decisions.decide import Decisions
+from context.decisions.passages import Passage
 from conversations.formats.message import ChatMessage
 from conversations.messages import commits
 from conversations.messages.append import MAX_MESSAGES, append, prepare
@@ -263,8 +264,12 @@ class _Kept(transaction.Atomic):
         super().__exit__(*error)
 
 
+def _passages(found: Decisions) -> list[Passage]:
+    return [each.passage for each in found.near]
+
+
 def _signals(found: Decisions) -> list[tuple[float, float]]:
-    return [(round(each.evidence, 3), round(each.rare, 2)) for each in found.best]
+    return [(round(each.evidence, 3), round(each.rare, 2)) for each in _passages(found)]
 
 
 def says_all(task: Mapping[str, Any], text: str) -> bool:
@@ -330,5 +335,7 @@ def remarks(result: Mapping[str, Any]) -> Iterator[str]:
         f"the superseded one alone {sum(each['superseded_alone'] for each in amended)} times."
     )
     for each in result["tasks"]:
+        if each["superseded_alone"]:
+            yield f"Superseded alone: {each['id']}"
         if not each["whole"]:
             yield f"Not whole: {each['id']} ({'given' if each['given'] else 'nothing'})"

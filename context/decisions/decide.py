@@ -12,7 +12,9 @@ from common.text import literals
 from context.decisions import passages, quotes
 from context.decisions.passages import Passage, Passages
 from context.decisions.quotes import Quote
+from conversations.invocations import switch
 from conversations.messages.commits import find_commits
+from conversations.models import Session
 from conversations.queries import MessageQuerySet
 from projects.models import Project
 from search import search as row_search
@@ -26,19 +28,18 @@ ROWS, MORE_EVIDENCE = 1_500, 0.1
 LEAST, MOST = 0.4, 0.65
 # A prompt of fewer words beside its names, such as "review PR 104", has no subject of its own.
 MIN_WORDS = 6
-# A later conversation amends a decision if its score is so many times that of every other one,
-# and if it has so many rare words of the prompt itself. Of 14 amendments that were written
-# blind, 13 were first, 1.5 to 6 times ahead; without one, the first is at most 1.8 times ahead.
-AHEAD = 1.5
+# A later conversation amends a decision if its score is so many times that of every other one
+# and it has so many rare words of the prompt itself, or if it is FAR_AHEAD. Of 14 amendments
+# that were written blind, 13 were first, 1.5 to 6 times ahead; without one, the first is at
+# most 1.8 times ahead.
+AHEAD, FAR_AHEAD = 1.5, 3.0
 RARE_OF_PROMPT = 1.0
 MAX_HOPS = 3
 MAX_PROMPT = 4_000  # characters that are read
-MAX_BYTES = (
-    1_750  # of all quotes; with the lines beside them they have under 500 tokens
-)
+MAX_BYTES = 1_600  # of all quotes; with what stands beside them, under 500 tokens
 # Shares of MAX_BYTES: the decision that holds, one that it amends, a commit beside them.
 LATEST, AMENDED, COMMIT = 1.0, 0.5, 0.5
-MAX_BEST = 5
+MAX_NEAR = 5
 
 
 @dataclass(frozen=True)
@@ -70,16 +71,21 @@ class Decision:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What is given, oldest first, and the best passages, whether or not they answer."""
+    """What is given, oldest first, and what was near: conversations and commits, best first."""
 
     given: Sequence[Decision] = ()
-    best: Sequence[Passage] = ()
+    near: Sequence[Answer] = ()
 
     @property
-    def refused(self) -> list[Passage]:
-        """The best passages of conversations and commits that are not given."""
-        given = {each.answer.passage.session_id for each in self.given}
-        return [each for each in self.best if each.session_id not in given]
+    def refused(self) -> list[Answer]:
+        """The nearest conversations and commits that are not given, each once."""
+        seen = {each.answer.id for each in self.given}
+        found = []
+        for each in self.near:
+            if each.id not in seen:
+                seen.add(each.id)
+                found.append(each)
+        return found
 
 
 def find(
@@ -93,32 +99,49 @@ def find(
     """Return the decisions about a prompt, but for those of the session itself.
 
     One that was `said` is not given again, and others then need the most evidence: mostly the
-    session goes on with the same subject.
+    session goes on with the same subject. Where memory is off, nothing is given.
     """
+    if not _is_memory_on(project, caller, session):
+        return Decisions()
     text = prompt[:MAX_PROMPT]
-    names_only = len(_own_words(text)) < MIN_WORDS
     vector = row_search.begin_vector(text, "hybrid")
     talk = passages.conversations_of(project, caller, besides=session)
-    spoken = passages.find(project, text, caller, talk, vector)
     commits = find_commits(project, caller)
+    spoken = passages.find(project, text, caller, talk, vector)
     written = passages.find(
         project, text, caller, commits, vector, are_neighbours=False
     )
-    answers: list[Answer] = []
-    if names_only:
+    near = [
+        *(Answer(each) for each in spoken.found[:MAX_NEAR]),
+        *(Answer(each, COMMIT, is_commit=True) for each in written.found[:MAX_NEAR]),
+    ]
+    if len(_own_words(text)) < MIN_WORDS:
         spoken, written = spoken.with_name(), written.with_name()
+    answers: list[Answer] = []
     if first := _choose(spoken, is_again=bool(said)):
         answers = [Answer(first)]
         if later := _find_latest(project, caller, talk, first, spoken, text):
             answers = [Answer(first, AMENDED), Answer(later, is_latest=True)]
-    if commit := _choose(written, is_again=bool(said), rows=commits.count()):
+        # What it amends is not said behind the decision that holds.
+        if answers[-1].id in said:
+            answers = []
+    rows = commits.count() if written.found else 0
+    if commit := _choose(written, is_again=bool(said), rows=rows):
         answers.append(Answer(commit, COMMIT, is_commit=True))
     answers = [each for each in answers if each.id not in said]
-    given = filter(None, (_quote(each, answers, text) for each in answers))
-    return Decisions(
-        sorted(given, key=lambda each: each.quote.moment),
-        [*spoken.found[:MAX_BEST], *written.found[:MAX_BEST]],
-    )
+    given = [_quote(each, answers, text) for each in answers]
+    # A decision without the one that holds would mislead.
+    if any(a.is_latest and not d for a, d in zip(answers, given, strict=True)):
+        given = []
+    quoted = filter(None, given)
+    return Decisions(sorted(quoted, key=lambda each: each.quote.moment), near)
+
+
+def _is_memory_on(project: Project, caller: Caller, session: str) -> bool:
+    """Whether the person and the session that ask may be given what was said."""
+    off = Session.objects.filter(project=project, key=session, has_memory=False)
+    is_off = bool(session) and off.filter(user_id=caller.user_id).exists()
+    return not is_off and switch.is_memory_on(project, caller.user_id)
 
 
 def _own_words(text: str) -> set[str]:
@@ -130,8 +153,13 @@ def _own_words(text: str) -> set[str]:
 
 def _quote(answer: Answer, answers: Sequence[Answer], prompt: str) -> Decision | None:
     part = answer.share / sum(each.share for each in answers)
-    write = quotes.of_commit if answer.is_commit else quotes.of_conversation
-    quote = write(answer.passage, prompt, int(MAX_BYTES * part))
+    room = int(MAX_BYTES * part)
+    if answer.is_commit:
+        quote = quotes.of_commit(answer.passage, prompt, room)
+    elif answer.is_latest:
+        quote = quotes.of_conversation(answer.passage, prompt, room, least=1)
+    else:
+        quote = quotes.of_conversation(answer.passage, prompt, room)
     return Decision(answer, quote) if quote else None
 
 
@@ -142,18 +170,18 @@ def least_evidence(rows: int) -> float:
 
 
 def _choose(
-    passages: Passages, *, is_again: bool = False, rows: int | None = None
+    found: Passages, *, is_again: bool = False, rows: int | None = None
 ) -> Passage | None:
     """Return the best passage, if it or another one of its conversation answers the text.
 
     Without `rows`, all messages that were counted were searched.
     """
-    if not passages.found:
+    if not found.found:
         return None
-    counted = max((term.documents for term in passages.terms), default=1)
+    counted = max((term.documents for term in found.terms), default=1)
     least = MOST if is_again else least_evidence(rows or counted)
-    best = passages.found[0]
-    own = (each for each in passages.found if each.session_id == best.session_id)
+    best = found.found[0]
+    own = (each for each in found.found if each.session_id == best.session_id)
     answers = any(each.evidence >= least and each.rare >= RARE for each in own)
     return best if answers else None
 
@@ -174,7 +202,7 @@ def _find_latest(
     at = first
     seen = {first.session_id}
     for _ in range(MAX_HOPS):
-        quote = quotes.of_conversation(at, prompt, MAX_BYTES)
+        quote = quotes.of_conversation(at, prompt, MAX_BYTES, least=1)
         if quote is None:
             break
         later = talk.filter(created_at__gt=quote.moment).exclude(session__in=seen)
@@ -195,11 +223,15 @@ def _speaks_of_the_same(found: Passages, asked: Passages) -> bool:
         return False
     best = found.found[0]
     own = [each for each in found.found if each.session_id == best.session_id]
-    others = (each.score for each in found.found if each.session_id != best.session_id)
+    rest = (each.score for each in found.found if each.session_id != best.session_id)
+    second = max(rest, default=0.0)
     ids = [each.id for each in own]
     return (
-        best.score >= AHEAD * max(others, default=0.0)
+        best.score >= AHEAD * second
         and max(each.evidence for each in own) >= LEAST
         and found.count_rare_together(ids) >= RARE
-        and asked.count_rare_together(ids) >= RARE_OF_PROMPT
+        and (
+            best.score >= FAR_AHEAD * second
+            or asked.count_rare_together(ids) >= RARE_OF_PROMPT
+        )
     )

@@ -7,13 +7,13 @@ tool printed, and what an agent said on its way, decides nothing.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import connections
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 
 from common.caller import Caller
 from common.text import literals
@@ -23,6 +23,7 @@ from conversations.queries import MessageQuerySet
 from conversations.search_index.search_columns import MESSAGES, words_of
 from conversations.session_search import search as session_search
 from conversations.session_search.search import RankedRow, SessionSearch
+from conversations.sessions import writers
 from conversations.sessions.lifecycle import COMMITS
 from conversations.transcripts.tasks import is_outside_of_tasks, prompt_of
 from inference.embedding.vector import Vector
@@ -34,8 +35,8 @@ from search.bm25 import Term
 DEPTH = 30  # hits that are looked at
 # What the words add to the cosine: this part of their share of the greatest possible score.
 WORDS_ADD = 0.15
-# A name decides before the score does if at most so many conversations have it.
-FEW_CONVERSATIONS = 3
+# A name decides before the score does if at most so many conversations and messages have it.
+FEW_CONVERSATIONS, FEW_MESSAGES = 3, 30
 USER = Message.MessageRole.USER
 
 
@@ -81,12 +82,14 @@ def conversations_of(
     """Return what persons and agents said in the sessions whose decisions the caller is given.
 
     These are the sessions of the caller's person and those without a user, but for the session
-    with the key `besides`, and for those whose memory is off.
+    with the key `besides`, and for those whose memory is off. What others wrote in the name of
+    the person is no word of theirs.
     """
     users = {"", caller.user_id}
     users = {user for user in users if is_memory_on(project, user)}
+    own = Q(user_id="") | Q(writers=[]) | Q(writers__contains=[writers.USER])
     sessions = Session.objects.filter(
-        project=project, user_id__in=users, has_memory=True
+        own, project=project, user_id__in=users, has_memory=True
     ).exclude(channel=COMMITS)
     if besides:
         sessions = sessions.exclude(key=besides)
@@ -116,7 +119,8 @@ def find(
         return Passages()
     terms = best[0].ranking.terms
     matched = match_terms([each.place.id for each in best], terms)
-    names = _names_of_few(text, best, matched)
+    few = {term.lexeme for term in terms if term.df <= FEW_MESSAGES}
+    names = _names_of_few(text, best, matched) & few
     found = [_measure(each, matched[each.place.id], terms, names) for each in best]
     ordered = sorted(found, key=lambda each: (-each.has_name, -each.score))
     return Passages(ordered, terms)
@@ -147,17 +151,6 @@ def read_words(message: Message) -> str:
     else:
         words = "" if is_outside_of_tasks(message) else words_of(message).strip()
     return "" if is_unsafe(words) else words
-
-
-def read_said(passage: Passage, most: int) -> Iterator[tuple[Message, bool, str]]:
-    """Yield each message with words near a passage, whether a person spoke, and the words."""
-    rows = Message.objects.light().visible()
-    rows = rows.filter(session=passage.session_id, has_words=True)
-    before = rows.filter(seq__lte=passage.seq).order_by("-seq")[:most]
-    behind = rows.filter(seq__gt=passage.seq).order_by("seq")[:most]
-    for message in [*reversed(before), *behind]:
-        if words := read_words(message):
-            yield message, message.role == USER, words
 
 
 def match_terms(

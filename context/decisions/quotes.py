@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
 
 from common.text import literals, tokenise
-from common.text.quote import safe_line
-from context.decisions.passages import Passage, read_said, read_words
+from common.text.quote import CUT, safe_line
+from context.decisions import talk as talks
+from context.decisions.passages import Passage, read_words
+from context.decisions.talk import Said, Talk
 from conversations.models import Message
 
 # In bytes.
 MAX_CLOSING, MAX_SAID = 640, 260
-# A session of more than LONG passages has several subjects: NEAR passages on each side of the
-# one that was found are read.
-LONG, NEAR = 24, 5
-READ = 150  # spoken messages on each side that are read
 # Words that the prompt does not have: of a passage, and of all that is quoted.
-MIN_NEW, MIN_NEW_OF_ALL = 3, 10
+MIN_NEW, MIN_NEW_OF_ALL = 3, 5
 MIN_WORD = 4  # letters of a word that says something
 # A name, a number or a quoted string of a sentence weighs as much as so many other words.
 LITERAL = 3
@@ -31,13 +29,13 @@ _SENTENCE = re.compile(
 _CODE = re.compile(r"^\s{0,8}(```|~~~).*?(?:^\s{0,8}\1|\Z)", re.MULTILINE | re.DOTALL)
 # What ends so asks or announces something; it decides nothing.
 _OPEN_ENDS = ("?", "\uff1f", "\u061f", ":", "\uff1a")
-# Quotation marks that may stand behind the end of a sentence.
+# Marks that may stand behind the end of a sentence.
 _MARKS = "\"'`*_)] \n"
 
 
 @dataclass(frozen=True)
 class Quote:
-    """Lines of a conversation or commit, and the moment of its last word."""
+    """Lines of a conversation or commit, and the moment at which it was decided."""
 
     moment: datetime
     lines: tuple[str, ...]
@@ -48,45 +46,28 @@ class Quote:
         return "\n".join(line.partition(": ")[2] for line in self.lines)
 
 
-@dataclass(frozen=True)
-class _Said:
-    """What a person said, or the closing words of an agent."""
-
-    seq: int
-    is_person: bool
-    moment: datetime
-    text: str
-
-    @property
-    def speaker(self) -> str:
-        return "person" if self.is_person else "agent"
-
-
-class _Talk(NamedTuple):
-    """What was said near a passage, in order; `is_part` says that the session is longer."""
-
-    said: list[_Said]
-    is_part: bool
-
-
 def of_commit(passage: Passage, prompt: str, max_bytes: int) -> Quote | None:
+    """Quote a commit; None if it says nothing that the prompt does not say."""
     message = Message.objects.light().filter(pk=passage.id).first()
-    if message is None:
+    text = read_words(message) if message else ""
+    known = words_of(prompt)
+    if message is None or len(words_of(text) - known) < MIN_NEW:
         return None
-    text = _shorten(read_words(message), max_bytes, words_of(prompt))
-    return Quote(message.created_at, (f"> {text}",))
+    line = f"> commit: {_shorten(text, max_bytes, known)}"
+    return Quote(message.created_at, (line,))
 
 
-def of_conversation(passage: Passage, prompt: str, max_bytes: int) -> Quote | None:
+def of_conversation(
+    passage: Passage, prompt: str, max_bytes: int, *, least: int = MIN_NEW_OF_ALL
+) -> Quote | None:
     """Quote the closing words near a passage, and persons' words, the newest first.
 
-    Return None if they say nothing that the prompt does not say.
+    Return None if they have fewer than `least` words that the prompt does not have.
     """
-    talk = _read(passage)
-    said = talk.said
+    talk = talks.read(passage)
     known = words_of(prompt)
-    closing = _find_closing(talk, passage)
-    persons = [each for each in reversed(said) if each.is_person]
+    closing = _find_closing(talk, passage, known)
+    persons = [each for each in reversed(talk.said) if each.is_person]
     chosen: dict[int, str] = {}
     new: set[str] = set()
     room = max_bytes
@@ -102,18 +83,42 @@ def of_conversation(passage: Passage, prompt: str, max_bytes: int) -> Quote | No
             chosen[each.seq] = line
             room -= size
             new |= own
-    if len(new) < MIN_NEW_OF_ALL:
+    if not chosen or len(new) < least:
         return None
-    return Quote(said[-1].moment, tuple(chosen[seq] for seq in sorted(chosen)))
+    quoted = [each for each in talk.said if each.seq in chosen]
+    decided = [each for each in quoted if not each.is_person] or quoted
+    lines = tuple(chosen[each.seq] for each in quoted)
+    return Quote(decided[-1].moment, lines)
 
 
-def _find_closing(talk: _Talk, passage: Passage) -> list[_Said]:
+def words_of(text: str) -> set[str]:
+    """Return the words of a text that say something: long ones, numbers and names.
+
+    Of a script without spaces each letter is a word.
+    """
+    return set(_words(text))
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in map(tokenise.fold, tokenise.words(text)):
+        if letters := tokenise.unspaced_letters(word):
+            yield from letters
+        elif len(word) >= MIN_WORD or not word.isalpha():
+            yield word
+
+
+def _find_closing(talk: Talk, passage: Passage, known: set[str]) -> list[Said]:
     """Return the last closing words of an agent that neither ask nor announce.
 
     In a session of several subjects these are the answer to the passage, and then the last.
     """
-    agents = (each for each in talk.said if not each.is_person)
-    closing = [each for each in agents if not _is_open(each.text)]
+    closing = [
+        each
+        for each in talk.said
+        if not each.is_person
+        and not _is_open(each.text)
+        and len(words_of(each.text) - known) >= MIN_NEW
+    ]
     if not (talk.is_part and closing):
         return closing[-1:]
     answers = (each for each in closing if each.seq >= passage.seq)
@@ -127,23 +132,6 @@ def _is_open(text: str) -> bool:
 def _leave_out_questions(text: str) -> str:
     sentences = _SENTENCE.split(text)
     return "\n".join(each for each in sentences if not _is_open(each))
-
-
-def _read(passage: Passage) -> _Talk:
-    """Return persons' words and the closing words of exchanges near a passage, in order."""
-    said = [
-        _Said(message.seq, is_person, message.created_at, words)
-        for message, is_person, words in read_said(passage, READ)
-    ]
-    closing = [
-        each
-        for each, following in zip(said, [*said[1:], None], strict=True)
-        if each.is_person or following is None or following.is_person
-    ]
-    if len(closing) <= LONG:
-        return _Talk(closing, is_part=False)
-    at = next((n for n, each in enumerate(closing) if each.seq >= passage.seq), 0)
-    return _Talk(closing[max(0, at - NEAR) : at + NEAR + 1], is_part=True)
 
 
 def _shorten(text: str, max_bytes: int, known: set[str]) -> str:
@@ -162,7 +150,8 @@ def _shorten(text: str, max_bytes: int, known: set[str]) -> str:
             kept.add(at)
             room -= size
     if not kept:
-        return safe_line(text, max_bytes // 2)
+        room = max_bytes - len(CUT.encode())
+        return line.encode()[:room].decode("utf-8", "ignore") + CUT
     return " ".join(sentences[at] for at in sorted(kept))
 
 
@@ -170,9 +159,3 @@ def _weigh(sentence: str, known: set[str]) -> int:
     """Count what a sentence says that the prompt does not say: words, names, numbers."""
     new = words_of(sentence) - known
     return len(new) + LITERAL * len(literals.find_literals(sentence))
-
-
-def words_of(text: str) -> set[str]:
-    """Return the words of a text that say something: long ones, numbers and names."""
-    words = map(tokenise.fold, tokenise.words(text))
-    return {word for word in words if len(word) >= MIN_WORD or not word.isalpha()}

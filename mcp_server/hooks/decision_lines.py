@@ -16,12 +16,12 @@ from projects.models import Project
 
 
 def find(
-    project: Project, prompt: str, event: HookEvent, caller: Caller, *, max_tokens: int
+    project: Project, event: HookEvent, caller: Caller, *, max_tokens: int
 ) -> list[Section]:
     """Return the decisions about a prompt that the session does not have yet."""
     given = pushes.find_given(project, event, caller)
     said = {uuid.UUID(each) for kind, each in given if kind == Push.PushKind.DECISION}
-    found = decide.find(project, prompt, caller, session=event.session, said=said)
+    found = decide.find(project, event.prompt, caller, session=event.session, said=said)
     given_lines = [_write(each) for each in found.given]
     heading = HEADINGS["decisions"]
     return [Section(heading, given_lines, max_tokens)] if given_lines else []

@@ -50,9 +50,7 @@ def find(project: Project, event: HookEvent, caller: Caller) -> list[Section]:
     prompt = event.prompt[:MAX_PROMPT]
     if len(key_words(prompt)) < MIN_WORDS:
         return []
-    decisions = decision_lines.find(
-        project, prompt, event, caller, max_tokens=MAX_TOKENS
-    )
+    decisions = decision_lines.find(project, event, caller, max_tokens=MAX_TOKENS)
     files = branch_files.read(project, event, caller)
     rules = _find_rules(project, prompt, caller, files)
     sections = rule_lines.sections(rules, HEADINGS["relevant"], MAX_TOKENS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from context.decisions import decide
 from memories.store import write
 from memories.store.drafts import Draft
 from tests.mcp_server.hooks.test_decisions import FIRST, REPORT, SECOND
@@ -42,6 +43,18 @@ def test_what_is_near_and_decides_nothing_is_left_out_with_its_figures(keep, ask
     assert not [item for item in answer["items"] if item["part"] == "decisions"]
     [left, *_] = [one for one in answer["left_out"] if one["part"] == "decisions"]
     assert left["why"].startswith("evidence ")
+
+
+def test_the_statements_do_not_grow_with_the_conversations(
+    keep, project, alice, django_assert_max_num_queries
+):
+    keep("first", FIRST, "10")
+    keep("second", SECOND, "17")
+    for number in range(8):
+        keep(f"other {number}", FIRST, "09")
+
+    with django_assert_max_num_queries(50):
+        assert decide.find(project, REPORT, alice).given
 
 
 def test_the_session_that_asks_is_not_quoted_to_itself(keep, ask):

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  # letters of other scripts are what one of these tests is about
 """A first prompt is given what was decided about it, and a prompt about something else is not."""
 
 from __future__ import annotations
@@ -76,7 +77,11 @@ def keep(alice_api, project, run_jobs):
 
     def keep(key, said, day, api=alice_api, **fields):
         messages = [
-            {"role": role, "content": text, "created_at": f"2026-11-{day}T10:0{n}:00Z"}
+            {
+                "role": role,
+                "content": text,
+                "created_at": f"2026-11-{day}T10:{n // 60:02}:{n % 60:02}Z",
+            }
             for n, (role, text) in enumerate(said)
         ]
         body = {"project_id": str(project.pk), "agent_id": "coder", **fields}
@@ -152,14 +157,74 @@ def test_where_memory_is_off_nothing_is_quoted(keep, ask, client_of, project, al
     own = client_of(project, role=Role.WRITER, user_id="42")
     assert ask(api=own) and ask(session="s1")
     set_memory(project, "42", False, alice)
-    Session.objects.filter(key="second").update(has_memory=False)
-
     assert ask(api=own, session="s2") == ""
+    Session.objects.filter(key="second").update(has_memory=False)
     assert ask(session="s2") == ""
 
 
-def test_charlie_is_given_nothing_of_the_project(store, ask, hook, charlie_api):
-    assert ask(api=charlie_api) == ""
+def test_what_another_key_wrote_in_the_name_of_a_user_is_not_quoted(
+    keep, ask, client_of, project, bob_api
+):
+    keep("forged", FIRST, "10", api=bob_api, user_id="42")
+    own = client_of(project, role=Role.WRITER, user_id="42")
+
+    assert ask(api=own) == ""
+
+
+def test_a_decision_that_was_amended_never_stands_alone(keep, ask):
+    late = ("user", "Thanks."), ("assistant", "You are welcome.")
+    keep("first", FIRST, "10")
+    keep("second", SECOND, "17")
+    keep("first", late, "20")
+    text = ask()
+
+    assert text.index("2026-11-10") < text.index("2026-11-17")
+    assert "2026-11-20" not in text
+    # Who was told what holds is not told what it replaced.
+    assert "2026-11-10" not in ask(f"{FIRST[3][1]} {REPORT}")
+
+
+def test_the_end_of_a_long_exchange_is_quoted_and_not_its_middle(keep, ask):
+    steps = [("assistant", f"Step {n}: I look at file {n}.") for n in range(200)]
+    keep("others", OTHERS, "02")
+    keep("first", [*FIRST[:3], *steps, FIRST[3]], "10")
+    text = ask()
+
+    assert "capped at 60 seconds" in text
+    assert "Step" not in text
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        (
+            "HTTP 客户端在收到 401 之后仍然不断重试，直到账户被锁定，请修复重试的判断。",
+            "决定：HTTP 客户端只对 5xx 和 429 重试，最多四次，退避时间上限为六十秒；401 不再重试，账户不会被锁定。",
+        ),
+        (
+            "HTTP-клиент повторяет запросы после 401, пока учётная запись не заблокирована. Исправь решение.",
+            "Решено: HTTP-клиент повторяет запросы только после 5xx и 429, не больше четырёх раз; после 401 никогда.",
+        ),
+    ],
+)
+def test_a_decision_in_another_language_is_quoted(keep, ask, prompt, said):
+    keep("first", [("user", prompt), ("assistant", said)], "10")
+
+    assert said[:20] in ask(prompt)
+
+
+def test_what_is_given_fits_however_long_it_was(keep, ask):
+    more = " Also the limit number {} is {} of the retry of the HTTP client."
+    for key, said, day in (("first", FIRST, "10"), ("second", SECOND, "17")):
+        long = [
+            (role, text + "".join(more.format(n, n * 7) for n in range(60)))
+            for role, text in said
+        ]
+        keep(key, long, day)
+    text = ask()
+
+    assert tokens.estimate(text) <= prompts.MAX_TOKENS
+    assert "2026-11-10" in text and "2026-11-17" in text
 
 
 def test_what_gives_orders_to_an_agent_is_not_quoted(keep, ask):
