@@ -106,9 +106,12 @@ class ApiView(APIView):
         return data
 
     def body_item(
-        self, serializer: type[serializers.Serializer[Any]], item: Any, position: int
+        self,
+        serializer: type[serializers.Serializer[Any]],
+        item: Any,
+        position: int | None = None,
     ) -> dict[str, Any]:
-        """Return one validated item of the list `body_items`."""
+        """Return one validated item of a list, with its position in `body_items`."""
         unknown = UnknownFields.find(known_fields(serializer), item)
         return validate(serializer, item, self.accept_unknown(unknown, position))
 

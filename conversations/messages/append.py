@@ -23,8 +23,10 @@ from conversations.compaction import compaction_need
 from conversations.formats.harness import is_of_harness, split_harness
 from conversations.formats.message import ChatMessage, Part
 from conversations.models import Message, Session
+from conversations.queries import MessageQuerySet
 from conversations.search_index import search_columns, vectors
 from conversations.sessions import writers
+from conversations.sessions.lifecycle import COMMITS
 from conversations.tokens import estimate_tokens
 from projects import search_language, secret_policy
 from projects.models import Project
@@ -42,6 +44,14 @@ class TooManyMessages(errors.StateConflict):
     """
 
     code = "too_many_messages"
+
+
+class CommitsOnly(errors.StateConflict):
+    """The session keeps the commits of the repository: send commits to /commits, and messages
+    to another session.
+    """
+
+    code = "session_identity"
 
 
 @dataclass(frozen=True)
@@ -133,48 +143,57 @@ def _mask(mode: str, message: ChatMessage) -> tuple[ChatMessage, list[str]]:
 
 @write
 def append(
-    project: Project, session: Session, batch: MessageBatch, caller: Caller
+    project: Project,
+    session: Session,
+    batch: MessageBatch,
+    caller: Caller,
+    *,
+    is_of_commits: bool = False,
 ) -> AppendReceipt:
     """Store the messages at the end of a session, in one transaction.
 
     A message whose `external_id` the session has already is not stored again. An append to
     an archived or ended session opens the session again. An empty append changes nothing.
+    The session of commits takes them only, and none that an undo hid.
     """
     caller.require(Role.WRITER, project.pk)
+    if session.channel == COMMITS and not is_of_commits:
+        raise CommitsOnly
     if not batch.messages:
         return AppendReceipt(session, notes=batch.notes)
     locked = writers.lock(session, caller)
-    new, notes = _leave_out_known(locked, batch.messages)
+    rows = locked.messages.all() if is_of_commits else locked.messages.visible()
+    new, notes = _leave_out_known(rows, batch.messages)
     if not new:
         return AppendReceipt(locked, notes=(*batch.notes, *notes))
     _refuse_over_quota(project, locked, len(new))
     language = search_language.pin_language(project.pk)
-    rows = _build_rows(locked, new, language)
-    Message.objects.bulk_create(rows)
+    stored = _build_rows(locked, new, language)
+    Message.objects.bulk_create(stored)
     writers.add_writer(locked, caller)
-    _update_session(locked, rows)
-    if any(row.has_words for row in rows):
+    _update_session(locked, stored)
+    if any(row.has_words for row in stored):
         vectors.embed_messages_later(project.pk)
     is_due = compaction_need.is_compaction_due(project, locked)
     if is_due:
         compaction_need.compact_later(locked)
     return AppendReceipt(
         locked,
-        first_seq=rows[0].seq,
-        last_seq=rows[-1].seq,
-        count=len(rows),
-        tokens=sum(row.tokens for row in rows),
+        first_seq=stored[0].seq,
+        last_seq=stored[-1].seq,
+        count=len(stored),
+        tokens=sum(row.tokens for row in stored),
         needs_compaction=is_due,
         notes=(*batch.notes, *notes),
     )
 
 
 def _leave_out_known(
-    session: Session, messages: Iterable[ChatMessage]
+    rows: MessageQuerySet, messages: Iterable[ChatMessage]
 ) -> tuple[list[ChatMessage], tuple[str, ...]]:
-    """Leave out the messages whose external id the session or the batch has already."""
+    """Leave out the messages whose external id the rows or the batch have already."""
     sent = [each.external_id for each in messages if each.external_id]
-    known = session.messages.visible().filter(external_id__in=sent)
+    known = rows.filter(external_id__in=sent)
     seen = set(known.values_list("external_id", flat=True))
     new: list[ChatMessage] = []
     repeated = 0

@@ -11,21 +11,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from common import errors
 from common.caller import Caller, Role
 from common.db import write
+from common.text import plain_text
 from conversations.formats.message import ChatMessage
-from conversations.messages.append import AppendReceipt, append, prepare
+from conversations.messages.append import AppendReceipt, MessageBatch, append, prepare
 from conversations.models import Message, Session
 from conversations.queries import MessageQuerySet
 from conversations.sessions import lifecycle
 from conversations.sessions.lifecycle import COMMITS, SessionDraft
 from projects.models import Project
+from projects.secret_policy import SecretFound
 
 MAX_FILES = 500  # of a commit that are kept
 TITLE = "Commits of the repository"
 # No compaction: nobody talks in this session.
 TOKEN_BUDGET = 2**31 - 1
-_TRAILER = re.compile(r"[A-Z][A-Za-z-]{1,40}: \S.{0,400}")
+# Lines that git and forges write, which have names and addresses of persons.
+_TRAILER = re.compile(
+    r"(?:[a-z][a-z-]{0,40}-by|change-id|reviewed-on|cc)[ \t]*:.*"
+    r"|\(cherry picked from commit .*",
+    re.IGNORECASE,
+)
+_BLANK_LINES = re.compile(r"\n[ \t]*\n")
 
 
 @dataclass(frozen=True)
@@ -50,11 +59,45 @@ def find_commits(project: Project, caller: Caller) -> MessageQuerySet:
 def record(
     project: Project, commits: Sequence[Commit], caller: Caller
 ) -> AppendReceipt:
-    """Store the commits that are not known yet, the oldest first."""
+    """Store the commits that are not known yet, the oldest first.
+
+    Where the project refuses secrets, a commit that has one is left out and noted.
+    """
+    _require_sender(project, caller)
+    batch = _prepare(project, commits, caller)
+    session = _find_or_create(project, caller)
+    return append(project, session, batch, caller, is_of_commits=True)
+
+
+def _require_sender(project: Project, caller: Caller) -> None:
+    """Refuse the key of one user: commits are quoted to everybody in the project."""
     caller.require(Role.WRITER, project.pk)
-    ordered = sorted(commits, key=lambda each: each.date)
-    batch = prepare(project, [_to_message(each) for each in ordered])
-    return append(project, _find_or_create(project, caller), batch, caller)
+    if caller.user_id:
+        raise errors.Forbidden(
+            "A key that is bound to a user cannot send commits, which everybody in the "
+            "project is given; send them with a key of the project."
+        )
+
+
+def _prepare(
+    project: Project, commits: Sequence[Commit], caller: Caller
+) -> MessageBatch:
+    messages: list[ChatMessage] = []
+    notes: list[str] = []
+    for commit in sorted(commits, key=lambda each: each.date):
+        try:
+            batch = prepare(project, [_to_message(commit, caller)])
+        except SecretFound as refusal:
+            notes.append(describe_left_out(commit.id, refusal.detail))
+            continue
+        messages += batch.messages
+        notes += batch.notes
+    return MessageBatch(tuple(messages), tuple(dict.fromkeys(notes)))
+
+
+def describe_left_out(name: str, reason: str) -> str:
+    """Return the note about a commit that was not stored."""
+    return f"Left out {name}: {reason}"
 
 
 def _find_or_create(project: Project, caller: Caller) -> Session:
@@ -73,22 +116,40 @@ def _find_or_create(project: Project, caller: Caller) -> Session:
     )
 
 
-def _to_message(commit: Commit) -> ChatMessage:
+def _to_message(commit: Commit, caller: Caller) -> ChatMessage:
     body = remove_trailers(commit.body)
     text = f"{commit.subject}\n\n{body}" if body else commit.subject
     return ChatMessage(
         role=Message.MessageRole.USER,
         parts=({"type": "text", "text": text},),
         external_id=commit.id,
-        metadata={"files": list(commit.files)},
+        metadata={"files": list(commit.files), "sent_by": caller.agent_id_for("")},
         created_at=commit.date,
     )
 
 
 def remove_trailers(body: str) -> str:
-    """Return a body without the last paragraph if it has trailers only, such as `Signed-off-by`."""
-    start, _, last = body.rstrip().rpartition("\n\n")
-    lines = (last or start).splitlines()
-    if lines and all(_TRAILER.fullmatch(line.strip()) for line in lines):
-        return start.strip() if last else ""
-    return body.strip()
+    """Return a body without the trailers of its last paragraph, such as `Signed-off-by`.
+
+    A paragraph that has nothing else goes whole, and the one before it is then the last.
+    """
+    paragraphs = _BLANK_LINES.split(plain_text.with_newlines(body).strip())
+    while paragraphs:
+        last = _leave_out_trailers(paragraphs[-1].split("\n"))
+        if last:
+            return "\n\n".join([*paragraphs[:-1], "\n".join(last)]).strip()
+        paragraphs.pop()
+    return ""
+
+
+def _leave_out_trailers(lines: list[str]) -> list[str]:
+    """Leave out trailers, and the lines behind one that are indented: they continue it."""
+    kept = []
+    is_trailer = False
+    for line in lines:
+        is_trailer = (is_trailer and line[:1].isspace()) or bool(
+            _TRAILER.fullmatch(line.strip())
+        )
+        if not is_trailer:
+            kept.append(line)
+    return kept

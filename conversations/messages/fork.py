@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from common import errors
 from common.caller import Caller, Role
 from common.db import write
@@ -9,7 +11,7 @@ from conversations.formats.message import ChatMessage
 from conversations.messages.append import MAX_MESSAGES, MessageBatch, append
 from conversations.models import Message, Session
 from conversations.queries import read_pages
-from conversations.sessions.lifecycle import SessionDraft, bootstrap
+from conversations.sessions.lifecycle import COMMITS, SessionDraft, bootstrap
 
 
 class SessionExists(errors.StateConflict):
@@ -22,7 +24,8 @@ class SessionExists(errors.StateConflict):
 def fork(session: Session, seq: int, key: str, caller: Caller) -> Session:
     """Make a session of the same user and agent with the messages up to `seq`.
 
-    The new session has no summaries; a compaction makes its own.
+    The new session has no summaries; a compaction makes its own. That of commits is one for
+    messages.
     """
     project = session.project
     caller.require(Role.WRITER, project.pk)
@@ -36,6 +39,8 @@ def fork(session: Session, seq: int, key: str, caller: Caller) -> Session:
         token_budget=session.token_budget,
         has_memory=session.has_memory,
     )
+    if session.channel == COMMITS:
+        draft = replace(draft, channel="", token_budget=None)
     copy, is_new = bootstrap(project, draft, caller)
     if not is_new:
         raise SessionExists

@@ -302,8 +302,3 @@ class TestCommits:
 
         assert answer.status_code == 400
         assert "/commits" in answer.json()["errors"]["channel"][0]
-
-    def test_a_hash_that_is_none_is_refused(self, send):
-        answer = send(self.COMMIT | {"id": "no hash"})
-
-        assert answer.status_code == 400
