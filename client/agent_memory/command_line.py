@@ -29,7 +29,7 @@ from agent_memory import commits as repository_commits
 from agent_memory import connect as connecting
 from agent_memory.connect import DEFAULT_SERVER, ConnectionWish
 from agent_memory.connections import Connection, NotPossible
-from agent_memory.errors import Unreachable, VersionWarning
+from agent_memory.errors import AgentMemoryError, Unreachable, VersionWarning
 from agent_memory.harnesses import BY_NAME, Program
 from agent_memory.output import report_errors, say
 from agent_memory.own_command import spell
@@ -503,7 +503,10 @@ def run_backfill(
 
 
 def _send_commits(entry: Connection, folder: Path, *, as_json: bool) -> None:
-    stored = repository_commits.send_new(entry, folder.resolve(), is_whole=True)
+    try:
+        stored = repository_commits.send_new(entry, folder.resolve(), is_whole=True)
+    except exchange.ExchangeError as error:
+        raise AgentMemoryError(f"{error}.") from error
     if as_json:
         output.print_json({"commits": stored})
     else:

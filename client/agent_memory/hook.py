@@ -47,6 +47,7 @@ COMMITS = "commits"
 RECALLS = frozenset(["session-start", "prompt", "tool-failed", CHECK])
 # The agent reads no answer to these, and a harness gives them as little as 1.5 s together.
 BACKGROUND = frozenset(["pre-compact", "stop", "session-end"])
+DETACHED = BACKGROUND | {COMMITS}
 # At these events the agent has finished its last task.
 FINAL_EVENTS = frozenset(["stop", "session-end"])
 GIVEN_HEADER = "x-given-files"
@@ -191,17 +192,17 @@ def run(name: str, harness: str, stdin: Any, *, is_detached: bool = False) -> st
     if event.is_foreign:
         return NOTHING
     connection = connections.find(event.folder, connections.read())
-    if connection is None or (name in BACKGROUND and connection.is_read_only):
+    if connection is None or (name in DETACHED and connection.is_read_only):
         return NOTHING
     if name == CHECK:
         ask_status(connection)
         return NOTHING
-    if name in BACKGROUND and not is_detached:
+    if name in DETACHED and not is_detached:
         detach(event, text)
         return NOTHING
     if not is_detached:
         if name == "session-start" and not connection.is_read_only:
-            detach(event._replace(name=COMMITS), text)
+            leave_commits(event, text)
         return answer_event(connection, event, limit=limit_of(name))
     if name == COMMITS:
         send_commits(connection, event)
@@ -362,6 +363,14 @@ def send_transcript(connection: Connection, event: Event) -> None:
         file = transcript.TranscriptFile(path, event.session, event.harness)
         is_final = event.name in FINAL_EVENTS
         transcript.send_new_part(connection, file, is_final=is_final)
+
+
+def leave_commits(event: Event, text: bytes) -> None:
+    """Leave the commits to another process; the start is answered also if there is none."""
+    try:
+        detach(event._replace(name=COMMITS), text)
+    except OSError as error:
+        _report(event.harness, COMMITS, error)
 
 
 def send_commits(connection: Connection, event: Event) -> None:
