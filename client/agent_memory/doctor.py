@@ -36,6 +36,7 @@ ROUND_TRIP_SECONDS = 10.0
 MAX_CLOCK_SECONDS = 60.0  # more, and the times of what an agent stores mislead
 RECENT_SECONDS = 24 * 3600.0
 SESSION_LOSS = "the session was not sent"
+COMMITS_LOSS = "the next start sends those commits"
 # What an agent or the service goes without if the hook of an event fails.
 LOSSES = {
     "session-start": "that session started without what the project knows",
@@ -43,6 +44,7 @@ LOSSES = {
     "prompt": "that prompt was answered without what the project knows of it",
     "tool-failed": "a known fix of that failed call was not given",
     **dict.fromkeys(hook.BACKGROUND, SESSION_LOSS),
+    hook.COMMITS: COMMITS_LOSS,
 }
 READY = "readyz"
 # Of /readyz, by the name of the check: how to mend it.
@@ -373,7 +375,7 @@ def check_log() -> DoctorLine:
     mend = f"If the lines above are well, it has passed. The log is {hook_log.file()}."
     if any(_is_sent_later(row) for row in rows):
         mend = f"{spell('backfill')} sends the sessions that were not sent. {mend}"
-    if newest.keys() - {SESSION_LOSS}:
+    if newest.keys() - {SESSION_LOSS, COMMITS_LOSS}:
         mend = f"{spell('context TASK')} prints what was not given. {mend}"
     return DoctorLine(
         "hook log", "warning", f"{hooks} failed within a day: {losses}", mend

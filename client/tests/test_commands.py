@@ -764,6 +764,15 @@ class TestDoctor:
         )
         assert f"`{AM} backfill` sends" in mend
 
+    def test_commits_that_were_not_sent_are_said_to_be_sent_later(self, am, connected):
+        hook_log.add("codex", "commits", "git cannot read the commits: fatal: x")
+
+        _, found, _ = self.findings(am)
+
+        detail, mend = found["hook log"]["detail"], found["hook log"]["mend"]
+        assert detail.endswith("fatal: x): the next start sends those commits")
+        assert "context" not in mend and "backfill" not in mend
+
 
 class TestBackfill:
     """The sessions on this disk that belong to this project."""
