@@ -68,6 +68,12 @@ def test_only_commits_are_appended_to_their_session(send, post, alice_api, proje
     assert subjects() == ["Cap the backoff"]
 
 
+def test_the_session_of_commits_is_nobodys_to_claim(send, post):
+    send(COMMIT)
+
+    assert post("commits/claim", user_id="42").status_code == 409
+
+
 def test_a_fork_of_the_session_of_commits_is_one_for_messages(send, post):
     send(COMMIT)
 
