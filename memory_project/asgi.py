@@ -145,16 +145,18 @@ class Application:
 
         Otherwise each secret that a client makes up would be another share.
         """
-        admitted = self.admitted.get(hash_secret(environ))
-        name = admitted or f"address:{client_network(environ)}"
+        known = map(self.admitted.get, hash_secrets(environ).values())
+        name = next(filter(None, known), f"address:{client_network(environ)}")
         return self.shares.setdefault(name, Share())
 
     def remember_caller(self, environ: dict[str, Any]) -> None:
-        """Note whose the secret of an answered request is."""
-        digest, share = hash_secret(environ), environ.get(SHARE)
+        """Note whose the secret of an answered request is: a key's, or else a session's."""
+        share = environ.get(SHARE, "")
+        kind = "key" if share.startswith("key:") else "session"
+        digest = hash_secrets(environ).get(kind)
         if digest and share:
-            if len(self.admitted) >= REMEMBERED:
-                self.admitted.clear()
+            if digest not in self.admitted and len(self.admitted) >= REMEMBERED:
+                self.admitted.pop(next(iter(self.admitted)))
             self.admitted[digest] = share
 
     def answer(self, environ: dict[str, Any]) -> Answer:
@@ -178,14 +180,19 @@ class Application:
         return Answer(status, headers, cast("IO[bytes]", body))
 
 
-def hash_secret(environ: dict[str, Any]) -> str:
-    """Return a digest of a request's key or session, however it is spelled; "" without one."""
-    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
-    if scheme.lower() != "bearer" or not secret.strip():
-        cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))
-        secret = cookies.get(settings.SESSION_COOKIE_NAME, "")
-    secret = secret.strip()
-    return sha256(secret.encode()).hexdigest() if secret else ""
+def hash_secrets(environ: dict[str, Any]) -> dict[str, str]:
+    """Return digests of a request's key and session, however they are spelled."""
+    scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))
+    secrets = {
+        "key": key.strip() if scheme.lower() == "bearer" else "",
+        "session": cookies.get(settings.SESSION_COOKIE_NAME, "").strip(),
+    }
+    return {
+        kind: sha256(secret.encode()).hexdigest()
+        for kind, secret in secrets.items()
+        if secret
+    }
 
 
 def refuse(refusal: Refusal) -> Answer:

@@ -190,7 +190,9 @@ def claim(session: Session, user_id: str, caller: Caller) -> Session:
         )
     locked = lock_session(session)
     if locked.channel == COMMITS:
-        raise SessionIdentity("The commits of a project's repository belong to no user.")
+        raise SessionIdentity(
+            "The commits of a project's repository belong to no user."
+        )
     if is_own and not locked.user_id and writers.is_of_others(locked, caller):
         raise writers.OtherWriter(
             "Another person's key wrote to this session; a curator, or a key that acts for "

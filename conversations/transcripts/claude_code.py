@@ -93,6 +93,7 @@ def _read_queue(line: Mapping[str, Any], context: TranscriptContext) -> ChatMess
         context.queue.append(QueuedWords(line, _typed(line)))
     elif operation == "popAll":
         context.queue.clear()
+        context.waiting.clear()
     elif operation == "dequeue":
         context.dequeued = (context.queue or [QueuedWords({}, "")]).pop(0)
     elif operation == "remove" and context.queue:

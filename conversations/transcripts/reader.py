@@ -40,7 +40,7 @@ from conversations.transcripts.line_source import MAX_OBJECTS, has_too_many
 WINDOW = 500
 MAX_HELD = 8 * 1024 * 1024  # bytes of the lines that wait to be put in order
 _GAP = re.compile(r"[\s\0]*")
-_MEMBER = re.compile(r',\s{0,20}"')  # goes on with an object
+_MEMBER = re.compile(r'[}\]]|,\s{0,20}["{]')  # goes on with an object or a list
 MAX_GAP = 20  # characters of white space between an object and what damages a record
 MAX_TRIED = 200  # damaged records of a line behind which another is looked for
 MAX_PARSED = 4  # times that the characters of a damaged line are parsed

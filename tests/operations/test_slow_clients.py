@@ -17,7 +17,7 @@ from django.http import HttpResponse
 
 from common.caller import SHARE
 from embedded import data_folder
-from memory_project.asgi import MAX_WAITING, Application, hash_secret
+from memory_project.asgi import MAX_WAITING, Application, hash_secrets
 from memory_project.web_worker import WebWorker
 from tests.faults.kill_replay import spare_port, wait_for
 
@@ -201,7 +201,7 @@ def test_a_secret_is_the_same_however_its_header_is_spelled():
     }.items():
         environ = [{header: each, "REMOTE_ADDR": "1.2.3.4"} for each in spellings]
 
-        assert len(set(map(hash_secret, environ))) == 1, header
+        assert len({str(hash_secrets(each)) for each in environ}) == 1, header
 
 
 def test_a_secret_that_was_never_admitted_has_the_share_of_its_address(settings):
@@ -220,6 +220,18 @@ def test_a_secret_that_was_never_admitted_has_the_share_of_its_address(settings)
     shares = {*map(application.share_of, environs)}
     assert len(shares) == 1
     assert application.share_of(neighbour) not in shares
+
+
+def test_a_made_up_key_beside_a_session_gains_no_share():
+    application = Application(None)
+    session = {"HTTP_COOKIE": "sessionid=ann", "REMOTE_ADDR": "1.2.3.4"}
+    application.remember_caller({**session, SHARE: "user:ann"})
+
+    made_up = {**session, "HTTP_AUTHORIZATION": "Bearer am_made_up"}
+    application.remember_caller({**made_up, SHARE: "user:ann"})
+
+    assert application.share_of(made_up) is application.share_of(session)
+    assert len(application.admitted) == 1
 
 
 def test_the_keys_of_one_line_share_the_threads_and_too_much_of_it_waits_for_nothing():

@@ -324,6 +324,15 @@ class TestWhatWaitsInTheQueue:
                 ],
                 ["Go", "x", NOTE, "x", "y"],
             ),
+            (  # the same, where the harness writes its own words in blocks
+                [
+                    [GO, queue(1, "enqueue", "x")],
+                    [queue(2, "popAll"), queue(3, "enqueue", NOTE), queue(4, "dequeue"),
+                     line(5, "user", [{"type": "text", "text": NOTE}]), line(6, "user", "x"),
+                     queue(7, "enqueue", "z"), queue(8, "dequeue"), line(9, "user", "z")],
+                ],
+                ["Go", "x", NOTE, "x", "z"],
+            ),
             (  # given to the agent at work
                 [
                     [GO, queue(1, "enqueue", "x")],
