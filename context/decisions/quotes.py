@@ -53,7 +53,7 @@ def of_commit(passage: Passage, prompt: str, max_bytes: int) -> Quote | None:
     known = words_of(prompt)
     if message is None or len(words_of(text) - known) < MIN_NEW:
         return None
-    line = f"> commit: {_shorten(text, max_bytes, known)}"
+    line = f"> commit: {shorten(text, max_bytes, known)}"
     return Quote(message.created_at, (line,))
 
 
@@ -77,7 +77,7 @@ def of_conversation(
         if len(own) < MIN_NEW:
             continue
         limit = MAX_SAID if each.is_person else min(MAX_CLOSING, max_bytes * 2 // 3)
-        line = f"> {each.speaker}: {_shorten(text, limit, known)}"
+        line = f"> {each.speaker}: {shorten(text, limit, known)}"
         size = len(line.encode()) + 1
         if size <= room:
             chosen[each.seq] = line
@@ -134,7 +134,7 @@ def _leave_out_questions(text: str) -> str:
     return "\n".join(each for each in sentences if not _is_open(each))
 
 
-def _shorten(text: str, max_bytes: int, known: set[str]) -> str:
+def shorten(text: str, max_bytes: int, known: set[str]) -> str:
     """Return the text on one line; of a longer one whole sentences, which say the most new."""
     text = _CODE.sub("", text)
     line = safe_line(text)

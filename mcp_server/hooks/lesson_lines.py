@@ -59,7 +59,7 @@ def find_told(project: Project, caller: Caller, files: BranchFiles) -> ToldLines
     chosen = [pk for pk, _ in by_use[:MAX_TOLD]]
     memories = rows.in_full().in_bulk(chosen)
     lines = [
-        GivenLine(Push.PushKind.MEMORY, str(pk), _write_told(memories[pk]))
+        GivenLine(Push.PushKind.MEMORY, str(pk), write_told(memories[pk]))
         for pk in chosen
         if pk in memories
         and not branch_files.of_memory(memories[pk], files).gone
@@ -69,7 +69,7 @@ def find_told(project: Project, caller: Caller, files: BranchFiles) -> ToldLines
     return ToldLines(lines, count, "the tool search finds what people told")
 
 
-def _write_told(memory: Memory) -> str:
+def write_told(memory: Memory) -> str:
     """Write what was told in a short line: many are to have room."""
     value = (
         f"{json_string(memory.key)} = {json_value(memory.value)}; "

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from common.text.quote import safe_line
-from context.card import card_line, known_commands
+from context.card import card_line
 from context.card.card_rows import CommandRow
-from context.card.known_commands import KnownCommand
+from context.card.known_commands import KnownCommand, UsedCommand
 from tests.renderers.context_lines import lines_of
 from tests.renderers.foreign_text import FILLED
 from tests.renderers.line_reader import LineReader
@@ -33,8 +33,8 @@ COMMAND = st.builds(
 
 
 def write(rows: list[CommandRow]) -> str:
-    known = [KnownCommand(row.pattern, [row], frozenset({"alice"})) for row in rows]
-    return "".join(f"{line.text}\n" for line in known_commands.write(known))
+    known = [KnownCommand(row.pattern, UsedCommand([row]), 1) for row in rows]
+    return "".join(f"{each.write().text}\n" for each in known)
 
 
 def read(text: str) -> list[Any]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from common.text.quote import json_value, safe_line
 from context import memory_lines, selection, task_context
+from context.decisions.quotes import shorten
 from context.digest import digest_lines
 from context.files import file_lines
 from context.files.recommended_file import FileList, RecommendedFile
@@ -411,7 +412,23 @@ def expected_cut(row: tuple[Memory, int]) -> list[tuple[str, str]]:
     return [(line.text[: line.head], cut_line(row)[-2])]
 
 
+def quote_words(said: list[str]) -> str:
+    return "".join(f"> person: {shorten(each, 260, set())}\n" for each in said)
+
+
+def read_quotes(text: str) -> list[str]:
+    return [line.removeprefix("> person: ") for line in lines_of(text)]
+
+
 RENDERERS = (
+    Renderer(
+        "decisions",
+        ("context.decisions.quotes",),
+        st.lists(FILLED | LONG, max_size=3),
+        quote_words,
+        read_quotes,
+        lambda said: [shorten(each, 260, set()) for each in said],
+    ),
     Renderer(
         "digest",
         ("context.digest.digest_lines",),

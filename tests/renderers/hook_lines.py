@@ -26,7 +26,7 @@ def write(rows: list[Row]) -> str:
     for rule, told in rows:
         memory = SimpleNamespace(key="", content=told, created_at=DAY)
         lines.append(rule_lines.write_text(LABEL, rule, ""))
-        lines.append(lesson_lines.write_pinned(memory))
+        lines.append(lesson_lines.write_told(memory))
     return f"{fence(chr(10).join(lines))}\n"
 
 
