@@ -79,7 +79,7 @@ def _supported(
     said += [quote.quote for lesson in lessons for quote in lesson.quotes]
     repairs = [lesson.content for lesson in lessons if lesson.kind == Kind.FIX]
     cited = named_rules.find(run.project, run.request, named_rules.CITED)
-    used = [*cited, *credit.find_followed(run), *_of_repairs(run, repairs)]
+    used = [*cited, *credit.find_followed(run), *_find_rules_of_repairs(run, repairs)]
     return {rule.pk for rule in used if rule.is_live} | {
         pk
         for pk, rule in about.items()
@@ -87,7 +87,7 @@ def _supported(
     }
 
 
-def _of_repairs(run: AceRun, repairs: Sequence[str]) -> list[PlaybookEntry]:
+def _find_rules_of_repairs(run: AceRun, repairs: Sequence[str]) -> list[PlaybookEntry]:
     """Return the rules that were learned of the same failed call and the same cure.
 
     Somebody may have changed their words since.

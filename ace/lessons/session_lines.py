@@ -93,11 +93,11 @@ def _write_agent(
     source = stored.source(f"parts.{number}.text", part["text"], Speaker.AGENT)
     if is_closing:
         yield RecordLine("AGENT", "closes", cut(words, MAX_CLOSING), (source,))
-    elif remark := _without_lead(words):
+    elif remark := _drop_lead(words):
         yield RecordLine("AGENT", one_line(remark, MAX_REMARK), sources=(source,))
 
 
-def _without_lead(words: str) -> str:
+def _drop_lead(words: str) -> str:
     """Drop the last sentence of a remark if it only leads to the call that follows."""
     line = " ".join(words.split())
     if not line.endswith((":", "\uff1a", "…")):

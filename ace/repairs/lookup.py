@@ -102,7 +102,7 @@ def suggest(
     own = own_repairs(found, caller)
     lessons = trust.read_lessons(project, found, caller)
     fixes = [
-        of_cure(project, cure, own, lessons.of(cure.uses))
+        describe_cure(project, cure, own, lessons.of(cure.uses))
         for signature in signatures
         if (cure := _choose_cure(signature, by_signature[signature.digest], own))
     ]
@@ -154,7 +154,7 @@ def _choose_cure(
     return cure if is_clear else trust.choose(signature, rows)
 
 
-def of_cure(
+def describe_cure(
     project: Project,
     cure: ChosenCure,
     own: Set[ObservedRepair],

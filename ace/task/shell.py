@@ -131,8 +131,8 @@ def parse(text: str) -> tuple[SimpleCommand, ...]:
 @lru_cache(maxsize=512)
 def _parse(text: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
     commands: list[SimpleCommand] = []
-    for tokens, is_piped in _split(_tokens(_without_heredocs(text))):
-        simple = replace(_unwrap(_to_simple(tokens)), is_piped=is_piped)
+    for tokens, is_piped in _split(_tokens(_drop_heredocs(text))):
+        simple = replace(_unwrap(_build_simple(tokens)), is_piped=is_piped)
         inner = simple.program in SHELLS and len(simple.words) > 2
         if inner and depth < 2 and simple.words[1].startswith("-"):
             commands += _parse(simple.words[2], depth + 1)
@@ -141,7 +141,7 @@ def _parse(text: str, depth: int = 0) -> tuple[SimpleCommand, ...]:
     return tuple(commands)
 
 
-def _without_heredocs(text: str) -> str:
+def _drop_heredocs(text: str) -> str:
     """Drop the bodies of here-documents, because they are content and not commands."""
     kept, end = [], ""
     for line in text.split("\n"):
@@ -193,7 +193,7 @@ def _split(tokens: Iterable[_Token]) -> Iterator[tuple[list[_Token], bool]]:
     yield part, is_piped
 
 
-def _to_simple(tokens: list[_Token]) -> SimpleCommand:
+def _build_simple(tokens: list[_Token]) -> SimpleCommand:
     words: list[str] = []
     files: dict[str, list[str]] = {">": [], ">>": [], "<": []}
     redirect = ""

@@ -71,7 +71,7 @@ def run(options: BenchmarkOptions) -> dict[str, Any]:
     folder = options.data / "decisions"
     tasks = _read(folder / "tasks.jsonl")
     decoys = [each["turns"] for each in _read(folder / "decoys.jsonl")]
-    history = [_to_commit(each) for each in _read(folder / "commits.jsonl")]
+    history = [_read_commit(each) for each in _read(folder / "commits.jsonl")]
     results: list[TaskResult] = []
     for name in ("chat", "commit"):
         chosen = [task for task in tasks if task["kind"] == name]
@@ -148,7 +148,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def _to_commit(row: Mapping[str, Any]) -> Commit:
+def _read_commit(row: Mapping[str, Any]) -> Commit:
     return Commit(
         row["id"], row["subject"], row["body"], datetime.fromisoformat(row["date"])
     )

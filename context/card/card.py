@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -39,10 +38,6 @@ class ProjectCard:
     @property
     def tokens(self) -> int:
         return tokens.estimate(self.text)
-
-    @property
-    def etag(self) -> str:
-        return hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def make(project: Project, caller: Caller) -> ProjectCard:

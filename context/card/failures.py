@@ -35,15 +35,15 @@ def find(
         cure = trust.choose(FailureSignature(name, ""), repairs)
         if cure is None or cure.sessions < MIN_SESSIONS or len(lines) == MAX_LINES:
             continue
-        of_cure = lessons.of(cure.uses)
-        fix = lookup.of_cure(project, cure, own, of_cure)
+        taught = lessons.of(cure.uses)
+        fix = lookup.describe_cure(project, cure, own, taught)
         if fix.silence is None:
             sessions = len({row.session for row in repairs})
             last = repairs[0].created_at.date()
             shown = name.removeprefix(f"{fix.words.kind} ")[:MAX_NAME]
             said = fix_text.describe(fix.words, MAX_WORDS)
             text = f"- {fix.words.kind} {quote(shown)}: {said} {count(sessions, last)}"
-            lines.append(CardLine("failure", text, name, sessions, last, of_cure))
+            lines.append(CardLine("failure", text, name, sessions, last, taught))
     return lines
 
 

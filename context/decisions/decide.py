@@ -14,8 +14,8 @@ from context.decisions.passages import Passage, Passages
 from context.decisions.quotes import Quote
 from conversations.invocations import switch
 from conversations.messages.commits import find_commits
-from conversations.models import Session
 from conversations.queries import MessageQuerySet
+from conversations.sessions.lookup import look_up
 from projects.models import Project
 from search import search as row_search
 
@@ -139,9 +139,9 @@ def find(
 
 def _is_memory_on(project: Project, caller: Caller, session: str) -> bool:
     """Whether the person and the session that ask may be given what was said."""
-    off = Session.objects.filter(project=project, key=session, has_memory=False)
-    is_off = bool(session) and off.filter(user_id=caller.user_id).exists()
-    return not is_off and switch.is_memory_on(project, caller.user_id)
+    user = caller.user_id
+    asking = look_up(project, session, caller, user_id=user) if session else None
+    return switch.is_memory_on(project, user, asking)
 
 
 def _own_words(text: str) -> set[str]:
@@ -155,11 +155,11 @@ def _quote(answer: Answer, answers: Sequence[Answer], prompt: str) -> Decision |
     part = answer.share / sum(each.share for each in answers)
     room = int(MAX_BYTES * part)
     if answer.is_commit:
-        quote = quotes.of_commit(answer.passage, prompt, room)
+        quote = quotes.quote_commit(answer.passage, prompt, room)
     elif answer.is_latest:
-        quote = quotes.of_conversation(answer.passage, prompt, room, least=1)
+        quote = quotes.quote_conversation(answer.passage, prompt, room, least=1)
     else:
-        quote = quotes.of_conversation(answer.passage, prompt, room)
+        quote = quotes.quote_conversation(answer.passage, prompt, room)
     return Decision(answer, quote) if quote else None
 
 
@@ -202,7 +202,7 @@ def _find_latest(
     at = first
     seen = {first.session_id}
     for _ in range(MAX_HOPS):
-        quote = quotes.of_conversation(at, prompt, MAX_BYTES, least=1)
+        quote = quotes.quote_conversation(at, prompt, MAX_BYTES, least=1)
         if quote is None:
             break
         later = talk.filter(created_at__gt=quote.moment).exclude(session__in=seen)

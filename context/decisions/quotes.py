@@ -46,7 +46,7 @@ class Quote:
         return "\n".join(line.partition(": ")[2] for line in self.lines)
 
 
-def of_commit(passage: Passage, prompt: str, max_bytes: int) -> Quote | None:
+def quote_commit(passage: Passage, prompt: str, max_bytes: int) -> Quote | None:
     """Quote a commit; None if it says nothing that the prompt does not say."""
     message = Message.objects.light().filter(pk=passage.id).first()
     text = read_words(message) if message else ""
@@ -57,7 +57,7 @@ def of_commit(passage: Passage, prompt: str, max_bytes: int) -> Quote | None:
     return Quote(message.created_at, (line,))
 
 
-def of_conversation(
+def quote_conversation(
     passage: Passage, prompt: str, max_bytes: int, *, least: int = MIN_NEW_OF_ALL
 ) -> Quote | None:
     """Quote the closing words near a passage, and persons' words, the newest first.

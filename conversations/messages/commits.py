@@ -86,7 +86,7 @@ def _prepare(
     notes: list[str] = []
     for commit in sorted(commits, key=lambda each: each.date):
         try:
-            batch = prepare(project, [_to_message(commit, caller)])
+            batch = prepare(project, [_build_message(commit, caller)])
         except SecretFound as refusal:
             notes.append(describe_left_out(commit.id, refusal.detail))
             continue
@@ -116,7 +116,7 @@ def _find_or_create(project: Project, caller: Caller) -> Session:
     )
 
 
-def _to_message(commit: Commit, caller: Caller) -> ChatMessage:
+def _build_message(commit: Commit, caller: Caller) -> ChatMessage:
     body = remove_trailers(commit.body)
     text = f"{commit.subject}\n\n{body}" if body else commit.subject
     return ChatMessage(

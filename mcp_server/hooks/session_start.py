@@ -78,7 +78,9 @@ def find(
     )
     return [
         *first,
-        Section(HEADINGS["card"], [_of_card(line.text) for line in cards], CARD_TOKENS),
+        Section(
+            HEADINGS["card"], [_build_counted(line.text) for line in cards], CARD_TOKENS
+        ),
         Section(f"{OWN}:", own, OWN_TOKENS),
         Section("Newest lessons:", lessons, MAX_TOKENS),
         notices,
@@ -99,7 +101,7 @@ def _fit(heading: str, told: ToldLines, room: int) -> Section:
     if len(shown) < told.count:
         less = replace(whole, tokens=room - LEFT_OUT_TOKENS)
         shown = given_line.lines_in([less], room)
-        shown.append(_of_card(told.describe_left_out(told.count - len(shown))))
+        shown.append(_build_counted(told.describe_left_out(told.count - len(shown))))
     return replace(whole, lines=shown)
 
 
@@ -110,7 +112,7 @@ def _leave_out_said(lines: Iterable[CardLine], texts: Iterable[str]) -> list[Car
     return [line for line in lines if not earlier.has(line.text)]
 
 
-def _of_card(text: str) -> GivenLine:
+def _build_counted(text: str) -> GivenLine:
     """Return a line of what was counted; a changed line is another one."""
     return GivenLine(Push.PushKind.CARD, digest(text), text)
 
